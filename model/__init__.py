@@ -1,0 +1,1 @@
+"""The specification of both protocols, pure and in memory."""

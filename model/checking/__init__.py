@@ -1,0 +1,1 @@
+"""What judges states, traces and histories by the specification."""

@@ -1,0 +1,317 @@
+"""Breadth-first search of every state that a scope can reach.
+
+Breadth first, so that the first way found to a state, a violation or a witness is a shortest one.
+Every call that the scope offers is evaluated in every state, refused ones too, and counted by
+action and outcome: a count by action alone would not show a dead branch.
+The result is a value; nothing is printed here.
+
+States are compared by value. The search never looks into a state: it knows a `Machine`.
+"""
+
+import gc
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import pairwise
+from typing import Any
+
+from model.checking.trace import Trace, TraceStep, Violation
+from model.machine import Expected, Machine, Scope, action_name, outcome_name, property_sentence
+
+DEFAULT_STATE_BUDGET = 5_000_000
+
+
+class Verdict(StrEnum):
+    """What a check has shown; undetermined never passes."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    UNDETERMINED = "undetermined"
+
+
+@dataclass(frozen=True, slots=True)
+class Exploration:
+    """What a search of a scope has seen.
+
+    `outcomes` counts calls by (action, outcome). `deadlocks` are states in which no offered
+    call changes anything: the ends of the scope. `problems` are sentences that make the verdict
+    `fail` though every property holds: a count that is not the recorded one, a pair or a witness
+    that is missing, or one that is listed as unreachable and is not.
+    """
+
+    machine: str
+    scope: str
+    is_symmetric: bool
+    states: int
+    transitions: int
+    calls: int
+    depth: int
+    outcomes: dict[tuple[str, str], int]
+    witnesses: dict[str, Trace]
+    deadlocks: tuple[Any, ...]
+    violations: tuple[Violation, ...]
+    problems: tuple[str, ...]
+    is_complete: bool
+    seconds: float
+
+    @property
+    def verdict(self) -> Verdict:
+        """Fail if anything is wrong; undetermined if the budget ended the search."""
+        if self.violations:
+            return Verdict.FAIL
+        if not self.is_complete:
+            return Verdict.UNDETERMINED
+        return Verdict.FAIL if self.problems else Verdict.PASS
+
+    @property
+    def counts(self) -> Expected:
+        """The four numbers that a scope records."""
+        return Expected(self.states, self.transitions, self.calls, self.depth)
+
+
+@contextmanager
+def no_garbage_collection() -> Iterator[None]:
+    """Keep the cyclic collector out of a search: states hold no cycles, and it walks them all."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+class _Search:
+    """The state of one search: what is visited, counted, and still looked for."""
+
+    def __init__(
+        self,
+        machine: Machine[Any, Any, Any],
+        scope: Scope,
+        *,
+        is_symmetric: bool,
+        stops_at_violation: bool,
+    ) -> None:
+        self.machine = machine
+        self.scope = scope
+        self.is_symmetric = is_symmetric
+        self.stops_at_violation = stops_at_violation
+        self.parents: dict[Any, tuple[Any, Any] | None] = {}
+        self.tallies: dict[type[Any], defaultdict[Any, int]] = {
+            kind: defaultdict(int) for kind in machine.steps
+        }
+        self.transitions = 0
+        self.deadlocks: list[Any] = []
+        self.broken: dict[str, Violation] = {}
+        self.missing_witnesses = list(machine.witnesses)
+        self.found_witnesses: dict[str, tuple[Any, Any, Any]] = {}
+
+    @property
+    def is_over(self) -> bool:
+        return self.stops_at_violation and bool(self.broken)
+
+    def visit_initial(self) -> list[Any]:
+        """Register the initial states."""
+        level = []
+        for state in self.machine.initial_states(self.scope):
+            start = self.machine.canonical(self.scope, state) if self.is_symmetric else state
+            if start not in self.parents:
+                self.parents[start] = None
+                level.append(start)
+                self.check_invariants(start)
+        return level
+
+    def expand(self, state: Any, watches_every_call: bool) -> list[Any]:  # noqa: ANN401
+        """Take every offered call from a state, and return the states that are new."""
+        table = {kind: (self.machine.steps[kind], self.tallies[kind]) for kind in self.tallies}
+        parents, scope, machine = self.parents, self.scope, self.machine
+        changes = 0
+        fresh = []
+        for action in machine.offered_actions(scope, state):
+            step, tally = table[type(action)]
+            after, outcome = step(state, action)
+            tally[outcome] += 1
+            if after is state and not watches_every_call:
+                continue
+            if watches_every_call:
+                self.watch(state, action, outcome, after)
+            if after is state or after == state:
+                continue
+            changes += 1
+            reached = machine.canonical(scope, after) if self.is_symmetric else after
+            link = (state, action)
+            if parents.setdefault(reached, link) is link:
+                fresh.append(reached)
+                self.check_invariants(reached)
+        self.transitions += changes
+        if not changes:
+            self.deadlocks.append(state)
+        return fresh
+
+    def check_invariants(self, state: Any) -> None:  # noqa: ANN401
+        """Evaluate every invariant in a state that is new."""
+        for check in self.machine.invariants:
+            clause = check(state)
+            if clause is not None and check.__name__ not in self.broken:
+                self.report("invariant", check, clause, self.trace_to(state))
+
+    def watch(self, before: Any, action: Any, outcome: Any, after: Any) -> None:  # noqa: ANN401
+        """Evaluate every step property and the missing witnesses on one call."""
+        for check in self.machine.step_properties:
+            clause = check(before, action, outcome, after)
+            if clause is not None and check.__name__ not in self.broken:
+                trace = self.extend(self.trace_to(before), action)
+                self.report("step property", check, clause, trace)
+        for witness in self.missing_witnesses:
+            if witness(before, action, outcome, after):
+                self.found_witnesses[witness.__name__] = (before, action, outcome)
+        if self.found_witnesses:
+            self.missing_witnesses = [
+                w for w in self.missing_witnesses if w.__name__ not in self.found_witnesses
+            ]
+
+    def report(self, kind: str, check: Callable[..., Any], clause: str, trace: Trace) -> None:
+        """Keep the first violation of a property: breadth first, so it is a shortest one."""
+        name = check.__name__
+        self.broken[name] = Violation(kind, name, property_sentence(check), clause, trace)
+
+    def extend(self, trace: Trace, action: Any) -> Trace:  # noqa: ANN401
+        """Return the trace with one more action, taken by the machine."""
+        after, outcome = self.machine.step(trace.states[-1], action)
+        steps = (*trace.steps, TraceStep(action, outcome, after))
+        return Trace(trace.machine, trace.scope, trace.initial, steps)
+
+    def trace_to(self, state: Any) -> Trace:  # noqa: ANN401
+        """Return a shortest trace to a visited state.
+
+        Under symmetry the visited states are representatives: from one to the next some offered
+        action leads, and it is looked for again from the concrete state.
+        """
+        path = [state]
+        actions: list[Any] = []
+        while (link := self.parents[path[-1]]) is not None:
+            path.append(link[0])
+            actions.append(link[1])
+        path.reverse()
+        actions.reverse()
+        trace = Trace(self.machine.name, self.scope.name, path[0], ())
+        for action, (_, reached) in zip(actions, pairwise(path), strict=True):
+            trace = self.extend(trace, self.find_action(trace.states[-1], action, reached))
+        return trace
+
+    def find_action(self, state: Any, action: Any, reached: Any) -> Any:  # noqa: ANN401
+        """Return an action that leads from a concrete state into the class of `reached`."""
+        if not self.is_symmetric:
+            return action
+        for candidate in self.machine.offered_actions(self.scope, state):
+            after, _ = self.machine.step(state, candidate)
+            if self.machine.canonical(self.scope, after) == reached:
+                return candidate
+        message = f"{self.scope.name}: no action leads from {state} into the class of {reached}"
+        raise AssertionError(message)
+
+    def count_outcomes(self) -> dict[tuple[str, str], int]:
+        """Return the calls by (action, outcome), in the order of the protocol's table."""
+        counts: dict[tuple[str, str], int] = dict.fromkeys(self.machine.pairs(), 0)
+        for kind, tally in self.tallies.items():
+            for outcome, count in tally.items():
+                pair = (action_name(kind), outcome_name(outcome))
+                counts[pair] = counts.get(pair, 0) + count
+        return counts
+
+
+def explore(
+    machine: Machine[Any, Any, Any],
+    scope: Scope,
+    *,
+    is_symmetric: bool | None = None,
+    state_budget: int = DEFAULT_STATE_BUDGET,
+    watches_every_call: bool = True,
+    stops_at_violation: bool = True,
+    progress: Callable[[int], None] = lambda _states: None,
+) -> Exploration:
+    """Search a scope breadth first and return what was seen.
+
+    `watches_every_call` evaluates the step properties and looks for witnesses; without it the
+    search still evaluates every call, every invariant and the coverage of outcomes.
+    The search ends after the level in which a violation was found, or once more than
+    `state_budget` states are known (the verdict is then `undetermined`).
+    """
+    symmetric = scope.is_symmetric if is_symmetric is None else is_symmetric
+    search = _Search(
+        machine, scope, is_symmetric=symmetric, stops_at_violation=stops_at_violation
+    )
+    started = time.perf_counter()
+    with no_garbage_collection():
+        level = search.visit_initial()
+        depth = 0
+        while level and not search.is_over and len(search.parents) <= state_budget:
+            following: list[Any] = []
+            for state in level:
+                following += search.expand(state, watches_every_call)
+                if search.is_over or len(search.parents) > state_budget:
+                    break
+            progress(len(search.parents))
+            level = following
+            depth += bool(level)
+    return _conclude(
+        search,
+        depth=depth,
+        is_complete=not level,
+        watched=watches_every_call,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _conclude(
+    search: _Search, *, depth: int, is_complete: bool, watched: bool, seconds: float
+) -> Exploration:
+    """Turn a search that has ended into its result."""
+    outcomes = search.count_outcomes()
+    witnesses = {
+        name: search.extend(search.trace_to(before), action)
+        for name, (before, action, _) in search.found_witnesses.items()
+    }
+    missing = {" ".join(pair) for pair, count in outcomes.items() if not count}
+    if watched:
+        missing |= {witness.__name__ for witness in search.missing_witnesses}
+    counts = Expected(len(search.parents), search.transitions, sum(outcomes.values()), depth)
+    problems = []
+    if is_complete and not search.broken:
+        problems = _find_problems(search, counts, missing, watched=watched)
+    return Exploration(
+        machine=search.machine.name,
+        scope=search.scope.name,
+        is_symmetric=search.is_symmetric,
+        states=counts.states,
+        transitions=counts.transitions,
+        calls=counts.calls,
+        depth=counts.depth,
+        outcomes=outcomes,
+        witnesses=witnesses,
+        deadlocks=tuple(search.deadlocks),
+        violations=tuple(search.broken.values()),
+        problems=tuple(problems),
+        is_complete=is_complete,
+        seconds=seconds,
+    )
+
+
+def _find_problems(
+    search: _Search, counts: Expected, missing: set[str], *, watched: bool
+) -> list[str]:
+    """Return what makes a complete search without a violation fail all the same."""
+    scope = search.scope
+    problems = [f"{name} was never seen" for name in sorted(missing - scope.unreachable.keys())]
+    pairs = {" ".join(pair) for pair in search.count_outcomes()}
+    listed = set(scope.unreachable) if watched else set(scope.unreachable) & pairs
+    problems += [
+        f"{name} is listed as unreachable ({scope.unreachable[name]}), but was seen"
+        for name in sorted(listed - missing)
+    ]
+    if scope.is_symmetric == search.is_symmetric and scope.expected not in (None, counts):
+        problems.append(f"the recorded numbers are {scope.expected}, found were {counts}")
+    return problems
