@@ -11,302 +11,40 @@ errors (an error of the storage is never an outcome), who may call, input that A
 The order of the guards in a step is part of the specification.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
-from enum import StrEnum
-from typing import ClassVar
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
 
-LEASE_TICKS = 5
-GENERATION_MAX = 10**9
-EFFECT_VALUE = "synthetic-completed"
-
-# ── Vocabulary ────────────────────────────────────────────────────────────────────────────
-
-
-class RecordState(StrEnum):
-    """Where a record stands; the first three are outstanding, the last two terminal."""
-
-    QUEUED = "queued"
-    INFLIGHT = "inflight"
-    QUARANTINED = "quarantined"
-    DONE = "done"
-    CANCELLED = "cancelled"
-
-
-QUEUED, INFLIGHT, QUARANTINED, DONE, CANCELLED = RecordState
-OUTSTANDING = frozenset({QUEUED, INFLIGHT, QUARANTINED})
-TERMINAL = frozenset({DONE, CANCELLED})
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """The budget, stored when the store is created; the defaults can be checked by hand."""
-
-    global_slots: int = 4
-    global_bytes: int = 256
-    tenant_slots: int = 2
-    tenant_bytes: int = 128
-    item_bytes: int = 96
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """The right to finish one claim: a record's id, and the generation of that claim."""
-
-    request_id: str
-    generation: int
-
-
-@dataclass(frozen=True, slots=True)
-class Init:
-    """Create the store with these limits, or accept one that has them (A1)."""
-
-    limits: Limits = Limits()  # noqa: RUF009 - frozen, so it can be shared
-
-
-@dataclass(frozen=True, slots=True)
-class Admit:
-    """Ask for a piece of work to be accepted (A2 … A6)."""
-
-    request_id: str
-    tenant: str
-    payload: str
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """Ask for the next piece of work (A8)."""
-
-    now: int
-
-
-@dataclass(frozen=True, slots=True)
-class Resolve:
-    """Report a claimed piece of work as finished (A10)."""
-
-    token: Token
-    now: int
-
-
-@dataclass(frozen=True, slots=True)
-class Quarantine:
-    """Set a claimed piece of work aside (A11)."""
-
-    token: Token
-    now: int
-
-
-@dataclass(frozen=True, slots=True)
-class Redrive:
-    """Put a quarantined piece of work back in the queue (A12)."""
-
-    request_id: str
-    generation: int
-
-
-@dataclass(frozen=True, slots=True)
-class CancelUnstarted:
-    """Withdraw a piece of work that nobody has claimed yet (A13)."""
-
-    request_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class Tick:
-    """Move the clock by one: for scopes of the model alone, no action of the protocol."""
-
-
-Action = Init | Admit | Claim | Resolve | Quarantine | Redrive | CancelUnstarted | Tick
-
-
-class Answer(StrEnum):
-    """The outcomes that carry no value."""
-
-    READY = "ready"
-    ACCEPTED = "accepted"
-    REPLAY = "replay"
-    CONFLICT = "conflict"
-    OVERSIZE = "oversize"
-    GLOBAL_FULL = "global_full"
-    TENANT_FULL = "tenant_full"
-    NOTHING_DUE = "nothing_due"
-    DONE = "done"
-    QUARANTINED = "quarantined"
-    QUEUED = "queued"
-    CANCELLED = "cancelled"
-    STALE = "stale"
-    NOT_CANCELLED = "not_cancelled"
-    TICKED = "ticked"
-    STORE_MISSING = "store_missing"
-    LIMITS_MISMATCH = "limits_mismatch"
-    CLOCK_REGRESSION = "clock_regression"
-    GENERATION_EXHAUSTED = "generation_exhausted"
-
-
-@dataclass(frozen=True, slots=True)
-class Claimed:
-    """A record was handed out; the token is the only current one for it."""
-
-    token: Token
-    kind: ClassVar[str] = "claimed"
-
-
-Outcome = Answer | Claimed
-
-ERRORS = frozenset(
-    {
-        Answer.STORE_MISSING,
-        Answer.LIMITS_MISMATCH,
-        Answer.CLOCK_REGRESSION,
-        Answer.GENERATION_EXHAUSTED,
-    }
+from model.admission_vocabulary import (
+    CANCELLED,
+    DONE,
+    GENERATION_MAX,
+    INFLIGHT,
+    QUARANTINED,
+    QUEUED,
+    Action,
+    Admit,
+    Answer,
+    CancelUnstarted,
+    Claim,
+    Claimed,
+    Effect,
+    Init,
+    Outcome,
+    Quarantine,
+    Record,
+    Redrive,
+    Resolve,
+    State,
+    Tick,
+    Token,
+    compute_usage,
+    find_due,
+    find_held,
+    find_record,
+    put_record,
+    set_clock,
 )
-"""Outcomes that an implementation raises as exceptions; they change nothing, the clock included."""
-
-BINDS_NOTHING = frozenset(
-    {
-        Answer.REPLAY,
-        Answer.CONFLICT,
-        Answer.OVERSIZE,
-        Answer.GLOBAL_FULL,
-        Answer.TENANT_FULL,
-        Answer.NOT_CANCELLED,
-    }
-)
-"""Refusals after which the whole store is what it was (A3); redrive's `stale` is one more."""
-
-# ── State ─────────────────────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """An accepted piece of work; it stays for ever (A14, A17)."""
-
-    request_id: str
-    tenant: str
-    payload: str = field(hash=False)  # not hashed: three fields tell nearly all records apart
-    size_bytes: int = field(hash=False)
-    sequence: int = field(hash=False)
-    state: RecordState
-    generation: int
-    lease: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Effect:
-    """What a finished piece of work left behind, exactly once."""
-
-    sequence: int
-    request_id: str
-    value: str = EFFECT_VALUE
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """The whole durable state; `limits` is None while the store is absent.
-
-    `records` stand in the order of admission, `effects` by the sequence number of their record.
-    """
-
-    limits: Limits | None = field(hash=False)
-    clock: int = 0
-    records: tuple[Record, ...] = ()
-    effects: tuple[Effect, ...] = field(default=(), hash=False)
-    lease_ticks: int = field(default=LEASE_TICKS, hash=False)
-
-
-ABSENT = State(limits=None)
-
-# ── Derivations ───────────────────────────────────────────────────────────────────────────
-
-
-def find_record(state: State, request_id: str) -> Record | None:
-    """Return the record with this id, terminal ones included (A14)."""
-    for record in state.records:
-        if record.request_id == request_id:
-            return record
-    return None
-
-
-def compute_usage(records: Iterable[Record], tenant: str | None = None) -> tuple[int, int]:
-    """Return count and bytes of the outstanding records, of one tenant or of all (A4, A7)."""
-    count = size_bytes = 0
-    for record in records:
-        if record.state in OUTSTANDING and tenant in (None, record.tenant):
-            count += 1
-            size_bytes += record.size_bytes
-    return count, size_bytes
-
-
-def is_due(record: Record, now: int) -> bool:
-    """Tell whether a claim may hand this record out: queued, or its lease has expired (A8)."""
-    if record.state is INFLIGHT:
-        return record.lease is not None and record.lease <= now
-    return record.state is QUEUED
-
-
-def find_due(state: State, now: int) -> Record | None:
-    """Return the record that a claim hands out: the lowest sequence number that is due (A8)."""
-    for record in state.records:
-        if is_due(record, now):
-            return record
-    return None
-
-
-def find_held(state: State, token: Token, now: int) -> Record | None:
-    """Return the record that this token still holds: inflight, same generation, lease running."""
-    record = find_record(state, token.request_id)
-    if record is None or record.state is not INFLIGHT:
-        return None
-    if record.generation != token.generation:
-        return None
-    if record.lease is None or record.lease <= now:
-        return None
-    return record
-
-
-def set_clock(state: State, now: int) -> State:
-    """Return the state with its clock at `now`."""
-    return state if now == state.clock else replace(state, clock=now)
-
-
-def put_record(state: State, record: Record) -> State:
-    """Return the state with this record in place of the earlier one with its sequence number."""
-    index = record.sequence - 1
-    records = (*state.records[:index], record, *state.records[index + 1 :])
-    return replace(state, records=records)
-
-
-def snapshot(state: State) -> dict[str, object]:
-    """Return what a reader sees of an existing store (A15): plain values, as JSON has them."""
-    tenants = dict.fromkeys(r.tenant for r in state.records if r.state in OUTSTANDING)
-    limits = state.limits or Limits()
-    return {
-        "limits": {name: getattr(limits, name) for name in Limits.__dataclass_fields__},
-        "usage": list(compute_usage(state.records)),
-        "tenants": {tenant: list(compute_usage(state.records, tenant)) for tenant in tenants},
-        "clock": state.clock,
-        "records": [
-            {
-                "request_id": r.request_id,
-                "tenant": r.tenant,
-                "payload": r.payload,
-                "size": r.size_bytes,
-                "sequence": r.sequence,
-                "state": str(r.state),
-                "generation": r.generation,
-                "lease": r.lease,
-            }
-            for r in state.records
-        ],
-        "effects": [
-            {"request_id": e.request_id, "sequence": e.sequence, "value": e.value}
-            for e in state.effects
-        ],
-    }
-
-
-# ── Steps ─────────────────────────────────────────────────────────────────────────────────
 
 
 def init(state: State, action: Init) -> tuple[State, Outcome]:
@@ -425,14 +163,14 @@ def cancel_unstarted(state: State, action: CancelUnstarted) -> tuple[State, Outc
     return put_record(state, replace(record, state=CANCELLED)), Answer.CANCELLED
 
 
-def tick(state: State, action: Tick) -> tuple[State, Outcome]:  # noqa: ARG001 - a step's shape
+def tick(state: State, action: Tick) -> tuple[State, Outcome]:
     """Move the clock by one."""
     return replace(state, clock=state.clock + 1), Answer.TICKED
 
 
 # A table in place of one `match`, because the search looks an action's step up once a call;
 # a test holds it against the union `Action`.
-STEPS = {
+STEPS: Mapping[type[Any], Callable[..., tuple[State, Outcome]]] = {
     Init: init,
     Admit: admit,
     Claim: claim,
@@ -446,7 +184,7 @@ STEPS = {
 
 def step(state: State, action: Action) -> tuple[State, Outcome]:
     """Return the state after the action, and its outcome; total and pure."""
-    return STEPS[type(action)](state, action)  # type: ignore[operator]
+    return STEPS[type(action)](state, action)
 
 
 def allowed_after_exit(state: State, action: Action, commits: int) -> frozenset[State]:

@@ -10,7 +10,7 @@ Not here: the steps, and which cases a finite scope can reach.
 
 from collections.abc import Iterable
 
-from model.admission import (
+from model.admission_vocabulary import (
     BINDS_NOTHING,
     CANCELLED,
     DONE,
@@ -19,7 +19,6 @@ from model.admission import (
     INFLIGHT,
     OUTSTANDING,
     QUARANTINED,
-    QUEUED,
     TERMINAL,
     Action,
     Admit,
@@ -27,7 +26,6 @@ from model.admission import (
     CancelUnstarted,
     Claim,
     Claimed,
-    Init,
     Outcome,
     Quarantine,
     Record,

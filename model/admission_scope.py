@@ -8,15 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from model.admission import (
+from model.admission import STEPS, allowed_after_exit
+from model.admission_properties import INVARIANTS, STEP_PROPERTIES
+from model.admission_vocabulary import (
     ABSENT,
-    BINDS_NOTHING,
-    ERRORS,
     GENERATION_MAX,
     LEASE_TICKS,
     QUARANTINED,
     QUEUED,
-    STEPS,
     Action,
     Admit,
     Answer,
@@ -32,10 +31,8 @@ from model.admission import (
     State,
     Tick,
     Token,
-    allowed_after_exit,
     find_due,
 )
-from model.admission_properties import INVARIANTS, STEP_PROPERTIES
 from model.admission_witnesses import WITNESSES
 from model.machine import Expected, Machine
 
@@ -115,12 +112,13 @@ def offered_actions(scope: AdmissionScope, state: State) -> tuple[Action, ...]:
             if (due := find_due(state, now)) is not None and due.generation == limit
         ]
         blocked = (*redrives, *claims)
-    return _offered(scope, state.limits is None, None if scope.ticks else state.clock, blocked)
+    clock = None if scope.ticks else state.clock
+    return _offered(scope, clock, blocked, is_absent=state.limits is None)
 
 
 @lru_cache(maxsize=4096)
 def _offered(
-    scope: AdmissionScope, is_absent: bool, clock: int | None, blocked: tuple[Action, ...]
+    scope: AdmissionScope, clock: int | None, blocked: tuple[Action, ...], *, is_absent: bool
 ) -> tuple[Action, ...]:
     """Return the calls of a scope at this clock, without those that it doesn't offer."""
     ticks = scope.ticks if clock is None else (clock,)
@@ -191,9 +189,6 @@ ADMISSION: Machine[State, Action, Outcome] = Machine(
         CancelUnstarted: (Answer.CANCELLED, Answer.NOT_CANCELLED, Answer.STORE_MISSING),
         Tick: (Answer.TICKED,),
     },
-    refusals=frozenset(
-        map(str, BINDS_NOTHING | ERRORS | {Answer.STALE, Answer.NOTHING_DUE, Answer.READY})
-    ),
     invariants=INVARIANTS,
     step_properties=STEP_PROPERTIES,
     witnesses=WITNESSES,

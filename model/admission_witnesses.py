@@ -5,7 +5,7 @@ A witness is true of some reachable step; a scope that can't show one says so, a
 
 from collections.abc import Callable
 
-from model.admission import (
+from model.admission_vocabulary import (
     CANCELLED,
     DONE,
     INFLIGHT,
@@ -73,9 +73,7 @@ def a_replay_meets_a_full_store(
     limits = before.limits
     is_replay = outcome is Answer.REPLAY and isinstance(action, Admit)
     return (
-        is_replay
-        and limits is not None
-        and compute_usage(before.records)[0] == limits.global_slots
+        is_replay and limits is not None and compute_usage(before.records)[0] == limits.global_slots
     )
 
 

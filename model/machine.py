@@ -37,7 +37,7 @@ class Scope(Protocol):
 
     @property
     def name(self) -> str:
-        """TINY, SMALL, …"""
+        """The scope's name, as the command takes it."""
 
     @property
     def is_symmetric(self) -> bool:
@@ -72,9 +72,8 @@ class Machine(Generic[State, Action, Outcome]):
     """
 
     name: str
-    steps: Mapping[type[Any], Callable[[Any, Any], tuple[Any, Any]]]
+    steps: Mapping[type[Any], Callable[..., tuple[Any, Any]]]
     outcomes: Mapping[type[Any], tuple[str, ...]]
-    refusals: frozenset[str]
     invariants: tuple[Callable[[Any], str | None], ...]
     step_properties: tuple[Callable[[Any, Any, Any, Any], str | None], ...]
     witnesses: tuple[Callable[[Any, Any, Any, Any], bool], ...]

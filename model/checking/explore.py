@@ -103,6 +103,7 @@ class _Search:
         self.tallies: dict[type[Any], defaultdict[Any, int]] = {
             kind: defaultdict(int) for kind in machine.steps
         }
+        self.table = {kind: (machine.steps[kind], self.tallies[kind]) for kind in machine.steps}
         self.transitions = 0
         self.deadlocks: list[Any] = []
         self.broken: dict[str, Violation] = {}
@@ -111,7 +112,7 @@ class _Search:
 
     @property
     def is_over(self) -> bool:
-        return self.stops_at_violation and bool(self.broken)
+        return self.stops_at_violation and len(self.broken) > 0
 
     def visit_initial(self) -> list[Any]:
         """Register the initial states."""
@@ -124,10 +125,9 @@ class _Search:
                 self.check_invariants(start)
         return level
 
-    def expand(self, state: Any, watches_every_call: bool) -> list[Any]:  # noqa: ANN401
+    def expand(self, state: Any, *, watches_every_call: bool) -> list[Any]:  # noqa: ANN401
         """Take every offered call from a state, and return the states that are new."""
-        table = {kind: (self.machine.steps[kind], self.tallies[kind]) for kind in self.tallies}
-        parents, scope, machine = self.parents, self.scope, self.machine
+        parents, scope, machine, table = self.parents, self.scope, self.machine, self.table
         changes = 0
         fresh = []
         for action in machine.offered_actions(scope, state):
@@ -138,14 +138,16 @@ class _Search:
                 continue
             if watches_every_call:
                 self.watch(state, action, outcome, after)
-            if after is state or after == state:
-                continue
-            changes += 1
+                if after is state:
+                    continue
             reached = machine.canonical(scope, after) if self.is_symmetric else after
             link = (state, action)
             if parents.setdefault(reached, link) is link:
+                changes += 1
                 fresh.append(reached)
                 self.check_invariants(reached)
+            elif after != state:
+                changes += 1
         self.transitions += changes
         if not changes:
             self.deadlocks.append(state)
@@ -241,17 +243,15 @@ def explore(
     `state_budget` states are known (the verdict is then `undetermined`).
     """
     symmetric = scope.is_symmetric if is_symmetric is None else is_symmetric
-    search = _Search(
-        machine, scope, is_symmetric=symmetric, stops_at_violation=stops_at_violation
-    )
+    search = _Search(machine, scope, is_symmetric=symmetric, stops_at_violation=stops_at_violation)
     started = time.perf_counter()
+    depth = 0
     with no_garbage_collection():
         level = search.visit_initial()
-        depth = 0
         while level and not search.is_over and len(search.parents) <= state_budget:
             following: list[Any] = []
             for state in level:
-                following += search.expand(state, watches_every_call)
+                following += search.expand(state, watches_every_call=watches_every_call)
                 if search.is_over or len(search.parents) > state_budget:
                     break
             progress(len(search.parents))
@@ -281,7 +281,7 @@ def _conclude(
     counts = Expected(len(search.parents), search.transitions, sum(outcomes.values()), depth)
     problems = []
     if is_complete and not search.broken:
-        problems = _find_problems(search, counts, missing, watched=watched)
+        problems = _find_problems(search, outcomes, counts, missing, watched=watched)
     return Exploration(
         machine=search.machine.name,
         scope=search.scope.name,
@@ -301,17 +301,24 @@ def _conclude(
 
 
 def _find_problems(
-    search: _Search, counts: Expected, missing: set[str], *, watched: bool
+    search: _Search,
+    outcomes: dict[tuple[str, str], int],
+    counts: Expected,
+    missing: set[str],
+    *,
+    watched: bool,
 ) -> list[str]:
     """Return what makes a complete search without a violation fail all the same."""
     scope = search.scope
     problems = [f"{name} was never seen" for name in sorted(missing - scope.unreachable.keys())]
-    pairs = {" ".join(pair) for pair in search.count_outcomes()}
+    pairs = {" ".join(pair) for pair in outcomes}
+    known = {" ".join(pair) for pair in search.machine.pairs()}
+    problems += [f"{name} is in no row of the protocol's table" for name in sorted(pairs - known)]
     listed = set(scope.unreachable) if watched else set(scope.unreachable) & pairs
     problems += [
         f"{name} is listed as unreachable ({scope.unreachable[name]}), but was seen"
         for name in sorted(listed - missing)
     ]
-    if scope.is_symmetric == search.is_symmetric and scope.expected not in (None, counts):
+    if scope.is_symmetric is search.is_symmetric and scope.expected != counts:
         problems.append(f"the recorded numbers are {scope.expected}, found were {counts}")
     return problems

@@ -1,0 +1,1 @@
+"""Measures the speed of each engine."""

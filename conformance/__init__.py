@@ -1,0 +1,1 @@
+"""Binds an implementation to a model and compares the two step by step."""

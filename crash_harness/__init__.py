@@ -1,0 +1,1 @@
+"""Ends and races real processes, and judges what they leave behind."""

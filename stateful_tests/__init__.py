@@ -1,0 +1,1 @@
+"""Tests of the specification, and of implementations against it."""

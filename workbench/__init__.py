@@ -1,0 +1,1 @@
+"""What a person uses: the command, its reports and its pictures."""
