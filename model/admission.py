@@ -42,6 +42,7 @@ from model.admission_vocabulary import (
     find_due,
     find_held,
     find_record,
+    move_record,
     put_record,
     set_clock,
 )
@@ -99,13 +100,10 @@ def claim(state: State, action: Claim) -> tuple[State, Outcome]:
         return set_clock(state, action.now), Answer.NOTHING_DUE
     if due.generation == GENERATION_MAX:  # claim doesn't skip it (A16)
         return state, Answer.GENERATION_EXHAUSTED
-    claimed = replace(
-        due,
-        state=INFLIGHT,
-        generation=due.generation + 1,
-        lease=action.now + state.lease_ticks,
-    )
-    token = Token(claimed.request_id, claimed.generation)
+    generation = due.generation + 1
+    lease = action.now + state.lease_ticks
+    claimed = move_record(due, INFLIGHT, generation=generation, lease=lease)
+    token = Token(due.request_id, generation)
     return put_record(set_clock(state, action.now), claimed), Claimed(token)
 
 
@@ -116,12 +114,12 @@ def resolve(state: State, action: Resolve) -> tuple[State, Outcome]:
     if action.now < state.clock:
         return state, Answer.CLOCK_REGRESSION
     held = find_held(state, action.token, action.now)
-    state = set_clock(state, action.now)  # whatever the outcome (A9)
     if held is None:
-        return state, Answer.STALE
+        return set_clock(state, action.now), Answer.STALE  # the clock moves all the same (A9)
+    state = set_clock(state, action.now)
     effect = Effect(held.sequence, held.request_id)
     effects = tuple(sorted((*state.effects, effect), key=lambda each: each.sequence))
-    done = replace(held, state=DONE, lease=None)
+    done = move_record(held, DONE)
     return put_record(replace(state, effects=effects), done), Answer.DONE
 
 
@@ -132,10 +130,10 @@ def quarantine(state: State, action: Quarantine) -> tuple[State, Outcome]:
     if action.now < state.clock:
         return state, Answer.CLOCK_REGRESSION
     held = find_held(state, action.token, action.now)
-    state = set_clock(state, action.now)
     if held is None:
-        return state, Answer.STALE
-    return put_record(state, replace(held, state=QUARANTINED, lease=None)), Answer.QUARANTINED
+        return set_clock(state, action.now), Answer.STALE
+    state = set_clock(state, action.now)
+    return put_record(state, move_record(held, QUARANTINED)), Answer.QUARANTINED
 
 
 def redrive(state: State, action: Redrive) -> tuple[State, Outcome]:
@@ -149,7 +147,7 @@ def redrive(state: State, action: Redrive) -> tuple[State, Outcome]:
         return state, Answer.STALE
     if record.generation == GENERATION_MAX:
         return state, Answer.GENERATION_EXHAUSTED
-    queued = replace(record, state=QUEUED, generation=record.generation + 1)
+    queued = move_record(record, QUEUED, generation=record.generation + 1)
     return put_record(state, queued), Answer.QUEUED
 
 
@@ -160,7 +158,7 @@ def cancel_unstarted(state: State, action: CancelUnstarted) -> tuple[State, Outc
     record = find_record(state, action.request_id)
     if record is None or record.state is not QUEUED or record.generation != 0:
         return state, Answer.NOT_CANCELLED
-    return put_record(state, replace(record, state=CANCELLED)), Answer.CANCELLED
+    return put_record(state, move_record(record, CANCELLED)), Answer.CANCELLED
 
 
 def tick(state: State, action: Tick) -> tuple[State, Outcome]:

@@ -45,7 +45,8 @@ class AdmissionScope:
     an empty tuple means that the clock moves by `Tick`, up to `last_tick`, and that the
     actions use it as it stands. `generation_limit`: claim and redrive are not offered where
     they would take a record from this generation to the next one.
-    `other_limits` are offered to `init` on an existing store.
+    `other_limits` are offered to `init` on an existing store. Under symmetry ids are
+    interchangeable, and so are tenants unless `keeps_tenants`.
     """
 
     name: str
@@ -62,6 +63,7 @@ class AdmissionScope:
     other_limits: tuple[Limits, ...] = ()
     old_records: tuple[Record, ...] = ()
     is_symmetric: bool = False
+    keeps_tenants: bool = False
     expected: Expected | None = None
     unreachable: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False)
 
@@ -100,7 +102,7 @@ def offered_actions(scope: AdmissionScope, state: State) -> tuple[Action, ...]:
     """Return what the environment may do next: every call of the scope, refused ones too."""
     limit = scope.generation_limit
     blocked: tuple[Action, ...] = ()
-    if any(record.generation == limit for record in state.records):
+    if limit in [record.generation for record in state.records]:
         redrives = [
             Redrive(record.request_id, limit)
             for record in state.records
@@ -151,7 +153,9 @@ def canonical(scope: AdmissionScope, state: State) -> State:
         if record.request_id not in ids:
             ids[record.request_id] = scope.request_ids[len(ids)]
         if record.tenant not in tenants:
-            tenants[record.tenant] = scope.tenants[len(tenants)]
+            tenants[record.tenant] = (
+                record.tenant if scope.keeps_tenants else scope.tenants[len(tenants)]
+            )
     if all(old == new for names in (ids, tenants) for old, new in names.items()):
         return state
     records = tuple(

@@ -248,13 +248,9 @@ def find_due(state: State, now: int) -> Record | None:
 def find_held(state: State, token: Token, now: int) -> Record | None:
     """Return the record that this token still holds: inflight, same generation, lease running."""
     record = find_record(state, token.request_id)
-    if record is None or record.state is not INFLIGHT:
+    if record is None or record.state is not INFLIGHT or record.generation != token.generation:
         return None
-    if record.generation != token.generation:
-        return None
-    if record.lease is None or record.lease <= now:
-        return None
-    return record
+    return record if record.lease is not None and record.lease > now else None
 
 
 def set_clock(state: State, now: int) -> State:
@@ -262,11 +258,30 @@ def set_clock(state: State, now: int) -> State:
     return state if now == state.clock else replace(state, clock=now)
 
 
+def move_record(
+    record: Record, state: RecordState, *, generation: int | None = None, lease: int | None = None
+) -> Record:
+    """Return the record in another state; its identity, payload and place are permanent (A14).
+
+    It keeps its generation unless a new one is given, and has a lease only if one is given.
+    """
+    # Spelled out, since a search spends its time here, and `replace` takes three times as long.
+    return Record(
+        record.request_id,
+        record.tenant,
+        record.payload,
+        record.size_bytes,
+        record.sequence,
+        state,
+        record.generation if generation is None else generation,
+        lease,
+    )
+
+
 def put_record(state: State, record: Record) -> State:
     """Return the state with this record in place of the earlier one with its sequence number."""
     index = record.sequence - 1
     records = (*state.records[:index], record, *state.records[index + 1 :])
-    # Spelled out, since a search spends its time here, and `replace` takes three times as long.
     return State(state.limits, state.clock, records, state.effects, state.lease_ticks)
 
 
@@ -292,8 +307,5 @@ def snapshot(state: State) -> dict[str, object]:
             }
             for r in state.records
         ],
-        "effects": [
-            {"request_id": e.request_id, "sequence": e.sequence, "value": e.value}
-            for e in state.effects
-        ],
+        "effects": [{"request_id": e.request_id, "value": e.value} for e in state.effects],
     }

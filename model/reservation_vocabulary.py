@@ -413,12 +413,18 @@ def snapshot_ledger(ledger: Ledger) -> dict[str, object]:
 
 def snapshot_receiver(receiver: Receiver) -> dict[str, object]:
     """Return what a reader sees of an existing receiver, as JSON has it."""
+    safeties = {identity.intent_id: str(identity.safety) for identity in receiver.identities}
     return {
         "calls": [
             {"ledger": c.ledger, "intent_id": c.intent_id, "seq": c.seq} for c in receiver.calls
         ],
         "effects": [
-            {"ticket": e.ticket, "intent_id": e.intent_id, "payload": e.payload}
+            {
+                "ticket": e.ticket,
+                "intent_id": e.intent_id,
+                "safety": safeties.get(e.intent_id),
+                "payload": e.payload,
+            }
             for e in receiver.effects
         ],
     }

@@ -93,7 +93,7 @@ class PragmaMismatch(sqlite3.OperationalError):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a database file says about its origin, read in one statement."""
+    """What a database file says about its origin."""
 
     application_id: int
     user_version: int
@@ -122,7 +122,8 @@ def connect(
     with closing_on_error(connection):
         # First of all: from here on, each statement may have to wait for another process.
         _set_and_check(connection, "busy_timeout", pragmas.busy_timeout_ms)
-        identity = read_identity(connection, path)
+        with reading(connection):
+            identity = read_identity(connection, path)
         if identity.is_blank and not create:
             raise StoreMissing(f"{os.fspath(path)!r} holds no schema; init creates the store")
         if not identity.is_blank and identity.application_id != APPLICATION_ID:
@@ -139,23 +140,24 @@ def connect(
 
 
 def read_identity(connection: Connection, path: StorePath) -> Identity:
-    """Read what the file says about its origin, from one consistent state.
+    """Read what the file says about its origin, inside the caller's transaction.
 
-    It is a single statement because a store may be created while we look.
+    A transaction, because another process may be creating the store. And plain pragmas, not the
+    table-valued functions of the same names: those crash SQLite once a connection's content has
+    been replaced by `sqlite3_deserialize`.
     """
     try:
-        row = connection.execute(
-            """
-            select (select application_id from pragma_application_id),
-                   (select user_version from pragma_user_version),
-                   (select count(*) from sqlite_master)
-            """
-        ).fetchone()
+        return Identity(
+            application_id=_read(connection, "application_id"),
+            user_version=_read(connection, "user_version"),
+            table_count=expect_row(
+                connection.execute("select count(*) from sqlite_master").fetchone()
+            )[0],
+        )
     except sqlite3.DatabaseError as error:
         if _primary_code(error) != sqlite3.SQLITE_NOTADB:
             raise
         raise SchemaMismatch(f"{os.fspath(path)!r} is not an SQLite database") from error
-    return Identity(*expect_row(row))
 
 
 @contextlib.contextmanager
@@ -288,6 +290,5 @@ def _set_and_check(
         raise PragmaMismatch(f"pragma {name} is {actual!r} after it was set to {expected!r}")
 
 
-def _read(connection: Connection, name: str) -> object:
-    value: object = expect_row(connection.execute(f"pragma {name}").fetchone())[0]
-    return value
+def _read(connection: Connection, name: str) -> Any:  # noqa: ANN401 -- text or number, by pragma
+    return expect_row(connection.execute(f"pragma {name}").fetchone())[0]

@@ -21,6 +21,7 @@ from impl.sqlite.connection import (
     closing_on_error,
     connect,
     read_identity,
+    reading,
     transaction,
 )
 from impl.sqlite.errors import SchemaMismatch, StoreMissing
@@ -61,7 +62,9 @@ class Store:
         """
         self._connection = connect(path, create=False)
         with closing_on_error(self._connection):
-            if not has_schema(self._connection, self.schema, path):
+            with reading(self._connection):
+                is_there = has_schema(self._connection, self.schema, path)
+            if not is_there:
                 raise StoreMissing(f"{os.fspath(path)!r} holds no schema; init creates the store")
 
     def close(self) -> None:
@@ -87,7 +90,7 @@ class Store:
 
 
 def has_schema(connection: Connection, schema: Schema, path: StorePath) -> bool:
-    """Say whether the store exists (True) or the file is blank (False).
+    """Say, inside the caller's transaction, whether the store exists or the file is blank.
 
     `SchemaMismatch` if the file holds anything else.
     """

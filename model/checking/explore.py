@@ -11,7 +11,7 @@ States are compared by value. The search never looks into a state: it knows a `M
 import gc
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -22,6 +22,7 @@ from model.checking.trace import Trace, TraceStep, Violation
 from model.machine import Expected, Machine, Scope, action_name, outcome_name, property_sentence
 
 DEFAULT_STATE_BUDGET = 5_000_000
+MOST_BOUND = 4096
 
 
 class Verdict(StrEnum):
@@ -103,15 +104,15 @@ class _Search:
         self.tallies: dict[type[Any], defaultdict[Any, int]] = {
             kind: defaultdict(int) for kind in machine.steps
         }
-        self.table = {kind: (machine.steps[kind], self.tallies[kind]) for kind in machine.steps}
+        self.bound: dict[int, tuple[Any, list[Any]]] = {}
         self.transitions = 0
         self.deadlocks: list[Any] = []
         self.broken: dict[str, Violation] = {}
         self.missing_witnesses = list(machine.witnesses)
         self.found_witnesses: dict[str, tuple[Any, Any, Any]] = {}
 
-    @property
-    def is_over(self) -> bool:
+    def has_ended(self) -> bool:
+        """Tell whether a violation ends the search."""
         return self.stops_at_violation and len(self.broken) > 0
 
     def visit_initial(self) -> list[Any]:
@@ -125,13 +126,26 @@ class _Search:
                 self.check_invariants(start)
         return level
 
+    def bind(self, offered: Sequence[Any]) -> list[Any]:
+        """Return the step, the action and the tally of each call.
+
+        A scope may offer the very same tuple in many states; those are bound once.
+        """
+        known = self.bound.get(id(offered))
+        if known is not None and known[0] is offered:
+            return known[1]
+        steps, tallies = self.machine.steps, self.tallies
+        calls = [(steps[type(each)], each, tallies[type(each)]) for each in offered]
+        if len(self.bound) < MOST_BOUND:
+            self.bound[id(offered)] = (offered, calls)
+        return calls
+
     def expand(self, state: Any, *, watches_every_call: bool) -> list[Any]:  # noqa: ANN401
         """Take every offered call from a state, and return the states that are new."""
-        parents, scope, machine, table = self.parents, self.scope, self.machine, self.table
+        parents, scope, machine = self.parents, self.scope, self.machine
         changes = 0
         fresh = []
-        for action in machine.offered_actions(scope, state):
-            step, tally = table[type(action)]
+        for step, action, tally in self.bind(machine.offered_actions(scope, state)):
             after, outcome = step(state, action)
             tally[outcome] += 1
             if after is state and not watches_every_call:
@@ -248,11 +262,11 @@ def explore(
     depth = 0
     with no_garbage_collection():
         level = search.visit_initial()
-        while level and not search.is_over and len(search.parents) <= state_budget:
+        while level and not search.has_ended() and len(search.parents) <= state_budget:
             following: list[Any] = []
             for state in level:
                 following += search.expand(state, watches_every_call=watches_every_call)
-                if search.is_over or len(search.parents) > state_budget:
+                if search.has_ended() or len(search.parents) > state_budget:
                     break
             progress(len(search.parents))
             level = following
