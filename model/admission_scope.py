@@ -32,6 +32,7 @@ from model.admission_vocabulary import (
     Tick,
     Token,
     find_due,
+    snapshot,
 )
 from model.admission_witnesses import WITNESSES
 from model.machine import Expected, Machine
@@ -199,5 +200,6 @@ ADMISSION: Machine[State, Action, Outcome] = Machine(
     initial_states=initial_states,
     offered_actions=offered_actions,
     canonical=canonical,
+    snapshot=snapshot,
     allowed_after_exit=allowed_after_exit,
 )

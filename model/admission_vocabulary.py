@@ -285,12 +285,13 @@ def put_record(state: State, record: Record) -> State:
     return State(state.limits, state.clock, records, state.effects, state.lease_ticks)
 
 
-def snapshot(state: State) -> dict[str, object]:
-    """Return what a reader sees of an existing store (A15): plain values, as JSON has them."""
+def snapshot(state: State) -> dict[str, object] | None:
+    """Return what a reader sees of the store (A15), as JSON has it; None while it is absent."""
+    if state.limits is None:
+        return None
     tenants = dict.fromkeys(r.tenant for r in state.records if r.state in OUTSTANDING)
-    limits = state.limits or Limits()
     return {
-        "limits": {name: getattr(limits, name) for name in Limits.__dataclass_fields__},
+        "limits": {name: getattr(state.limits, name) for name in Limits.__dataclass_fields__},
         "usage": list(compute_usage(state.records)),
         "tenants": {tenant: list(compute_usage(state.records, tenant)) for tenant in tenants},
         "clock": state.clock,

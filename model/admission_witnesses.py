@@ -119,7 +119,7 @@ def a_third_generation_is_claimed(
     after: State,
 ) -> bool:
     """A record is claimed under its third generation."""
-    return isinstance(outcome, Claimed) and outcome.token.generation == 3  # noqa: PLR2004
+    return isinstance(outcome, Claimed) and outcome.token.generation == 3
 
 
 def a_redriven_record_is_not_cancelled(

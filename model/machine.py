@@ -80,6 +80,7 @@ class Machine(Generic[State, Action, Outcome]):
     initial_states: Callable[[Any], Sequence[Any]]
     offered_actions: Callable[[Any, Any], Sequence[Any]]
     canonical: Callable[[Any, Any], Any]
+    snapshot: Callable[[Any], dict[str, Any] | None]
     allowed_after_exit: Callable[[Any, Any, int], frozenset[Any]]
 
     def step(self, state: State, action: Action) -> tuple[State, Outcome]:

@@ -32,6 +32,7 @@ from model.reservation_vocabulary import (
     Worker,
     find_intent,
     find_ledger,
+    snapshot,
 )
 from model.reservation_witnesses import WITNESSES
 
@@ -183,5 +184,6 @@ RESERVATION: Machine[State, Action, Outcome] = Machine(
     initial_states=initial_states,
     offered_actions=offered_actions,
     canonical=canonical,
+    snapshot=snapshot,
     allowed_after_exit=allowed_after_exit,
 )

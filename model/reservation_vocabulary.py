@@ -428,3 +428,13 @@ def snapshot_receiver(receiver: Receiver) -> dict[str, object]:
             for e in receiver.effects
         ],
     }
+
+
+def snapshot(state: State) -> dict[str, object]:
+    """Return what a reader sees of every ledger that exists, and of the receiver."""
+    snapshots: dict[str, object] = {
+        ledger.file: snapshot_ledger(ledger) for ledger in state.ledgers if ledger.name is not None
+    }
+    if state.receiver.exists:
+        snapshots["receiver"] = snapshot_receiver(state.receiver)
+    return snapshots

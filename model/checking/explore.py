@@ -140,7 +140,7 @@ class _Search:
             self.bound[id(offered)] = (offered, calls)
         return calls
 
-    def expand(self, state: Any, *, watches_every_call: bool) -> list[Any]:  # noqa: ANN401
+    def expand(self, state: Any, *, watches_every_call: bool) -> list[Any]:
         """Take every offered call from a state, and return the states that are new."""
         parents, scope, machine = self.parents, self.scope, self.machine
         changes = 0
@@ -167,14 +167,14 @@ class _Search:
             self.deadlocks.append(state)
         return fresh
 
-    def check_invariants(self, state: Any) -> None:  # noqa: ANN401
+    def check_invariants(self, state: Any) -> None:
         """Evaluate every invariant in a state that is new."""
         for check in self.machine.invariants:
             clause = check(state)
             if clause is not None and check.__name__ not in self.broken:
                 self.report("invariant", check, clause, self.trace_to(state))
 
-    def watch(self, before: Any, action: Any, outcome: Any, after: Any) -> None:  # noqa: ANN401
+    def watch(self, before: Any, action: Any, outcome: Any, after: Any) -> None:
         """Evaluate every step property and the missing witnesses on one call."""
         for check in self.machine.step_properties:
             clause = check(before, action, outcome, after)
@@ -194,13 +194,13 @@ class _Search:
         name = check.__name__
         self.broken[name] = Violation(kind, name, property_sentence(check), clause, trace)
 
-    def extend(self, trace: Trace, action: Any) -> Trace:  # noqa: ANN401
+    def extend(self, trace: Trace, action: Any) -> Trace:
         """Return the trace with one more action, taken by the machine."""
         after, outcome = self.machine.step(trace.states[-1], action)
         steps = (*trace.steps, TraceStep(action, outcome, after))
         return Trace(trace.machine, trace.scope, trace.initial, steps)
 
-    def trace_to(self, state: Any) -> Trace:  # noqa: ANN401
+    def trace_to(self, state: Any) -> Trace:
         """Return a shortest trace to a visited state.
 
         Under symmetry the visited states are representatives: from one to the next some offered
@@ -218,7 +218,7 @@ class _Search:
             trace = self.extend(trace, self.find_action(trace.states[-1], action, reached))
         return trace
 
-    def find_action(self, state: Any, action: Any, reached: Any) -> Any:  # noqa: ANN401
+    def find_action(self, state: Any, action: Any, reached: Any) -> Any:
         """Return an action that leads from a concrete state into the class of `reached`."""
         if not self.is_symmetric:
             return action
