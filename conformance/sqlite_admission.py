@@ -59,14 +59,17 @@ class AdmissionSubject:
     def apply(self, action: Action) -> Outcome:
         """Carry out an action on the store."""
         try:
-            if isinstance(action, Init):
-                limits = self._admission.Limits(**_as_values(action.limits))
-                self._admission.init(self.place.path, limits, connect=self.place.connect)
-                return Answer.READY
-            outcome: Outcome = self._with_store(lambda store: self._call(store, action))
-            return outcome
+            return self._apply(action)
         except tuple(self._errors) as error:
             return self._errors[type(error)]
+
+    def _apply(self, action: Action) -> Outcome:
+        if isinstance(action, Init):
+            limits = self._admission.Limits(**_as_values(action.limits))
+            self._admission.init(self.place.path, limits, connect=self.place.connect)
+            return Answer.READY
+        outcome: Outcome = self._with_store(lambda store: self._call(store, action))
+        return outcome
 
     def _with_store(self, use: Callable[[Any], Any]) -> Any:
         """Use a store object: a fresh one, or the one that is kept open."""
@@ -160,7 +163,7 @@ class AdmissionSubject:
                 (record.state.value, record.generation, record.request_id),
             )
 
-    def restore(self, image: bytes, state: State) -> None:
+    def restore(self, image: bytes, state: State) -> None:  # noqa: ARG002 - no worker holds anything
         """Put the content of the file back."""
         self.reopen()
         self.place.restore(image)

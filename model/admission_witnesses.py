@@ -24,6 +24,7 @@ from model.admission_vocabulary import (
     find_record,
 )
 
+THIRD = 3
 Witness = Callable[[State, Action, Outcome, State], bool]
 
 
@@ -119,7 +120,7 @@ def a_third_generation_is_claimed(
     after: State,
 ) -> bool:
     """A record is claimed under its third generation."""
-    return isinstance(outcome, Claimed) and outcome.token.generation == 3
+    return isinstance(outcome, Claimed) and outcome.token.generation == THIRD
 
 
 def a_redriven_record_is_not_cancelled(
