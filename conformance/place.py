@@ -154,7 +154,7 @@ class ImageFile:
 
     @staticmethod
     def _open(uri: str) -> sqlite3.Connection:
-        # Without file locks: the two connections of a place take turns, and a lock is a system call.
+        # Without file locks: the two connections take turns, and a lock is a system call.
         connection = sqlite3.connect(f"{uri}&nolock=1", uri=True, isolation_level=None, timeout=0)
         connection.execute(f"pragma page_size = {PAGE_BYTES}")
         return connection

@@ -290,5 +290,5 @@ def _set_and_check(
         raise PragmaMismatch(f"pragma {name} is {actual!r} after it was set to {expected!r}")
 
 
-def _read(connection: Connection, name: str) -> Any:  # noqa: ANN401 -- text or number, by pragma
+def _read(connection: Connection, name: str) -> Any:
     return expect_row(connection.execute(f"pragma {name}").fetchone())[0]
