@@ -1,11 +1,11 @@
 """One call on the model and on the implementation, and everything in which they may differ."""
 
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from conformance.subject import Divergence, Subject, Unreadable
-from model.machine import Machine
+from conformance.subject import BrokenProperty, Divergence, Subject, Unreadable
+from model.machine import Machine, property_sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,50 +35,67 @@ def check_call(
     try:
         found = subject.apply(action)
     except Exception as error:  # noqa: BLE001 - whatever comes out is what is being judged
-        return Checked(after, outcome, has_changed=True, divergence=_raised(action, outcome, error))
-    has_changed = subject.image() != image
-    if found != outcome:
-        return Checked(
-            after, outcome, has_changed, Divergence("outcome", action, str(outcome), str(found))
-        )
-    if subject.has_open_transaction():
-        divergence = Divergence("transaction", action, "no open transaction", "an open one")
+        divergence = _raised(action, outcome, error)
         return Checked(after, outcome, has_changed=True, divergence=divergence)
-    return Checked(
-        after,
-        outcome,
-        has_changed,
-        _compare(subject, state, action, after, has_changed=has_changed),
-    )
+    has_changed = subject.image() != image
+    if found == outcome and after is state and not has_changed:
+        divergence = None
+    elif found != outcome:
+        divergence = Divergence("outcome", action, str(outcome), str(found))
+    else:
+        divergence = _compare(subject, state, action, after)
+    if divergence is None and subject.has_open_transaction():
+        divergence = Divergence("transaction", action, "no open transaction", "an open one")
+    if divergence is not None:
+        divergence = _explain(machine, subject, state, found, divergence)
+    return Checked(after, outcome, has_changed=has_changed, divergence=divergence)
 
 
-def _compare(
-    subject: Subject,
-    state: Any,
-    action: Any,
-    after: Any,
-    *,
-    has_changed: bool,
-) -> Divergence | None:
+def _compare(subject: Subject, state: Any, action: Any, after: Any) -> Divergence | None:
     """Compare the state after a call whose outcome is right."""
-    if after is state and not has_changed:
-        return None
-    if after is state:
-        found = "it changed, though every row reads the same"
-        try:
-            observed = subject.observe()
-        except Unreadable as error:
-            return Divergence("unreadable", action, "the unchanged content", str(error))
-        if observed != state:
-            found = f"the state {observed}"
-        return Divergence("refusal", action, "the same content, to the byte", found)
     try:
         observed = subject.observe()
     except Unreadable as error:
         return Divergence("unreadable", action, f"the state {after}", str(error))
     if observed != after:
         return Divergence("state", action, f"the state {after}", f"the state {observed}")
+    if after is state:
+        found = "other bytes, though every row reads the same"
+        return Divergence("refusal", action, "the same content, to the byte", found)
     return None
+
+
+def _explain(
+    machine: Machine[Any, Any, Any],
+    subject: Subject,
+    before: Any,
+    found: Any,
+    divergence: Divergence,
+) -> Divergence:
+    """Add what the implementation has left, and which properties of the model that breaks."""
+    try:
+        observed = subject.observe()
+    except Unreadable:
+        return replace(divergence, found_outcome=found)
+    return replace(
+        divergence,
+        found_outcome=found,
+        found_state=observed,
+        broken=find_broken(machine, before, divergence.action, found, observed),
+    )
+
+
+def find_broken(
+    machine: Machine[Any, Any, Any], before: Any, action: Any, outcome: Any, after: Any
+) -> tuple[BrokenProperty, ...]:
+    """Return the properties that a step breaks, whoever took it."""
+    clauses = [(check, check(after)) for check in machine.invariants]
+    clauses += [(check, check(before, action, outcome, after)) for check in machine.step_properties]
+    return tuple(
+        BrokenProperty(check.__name__, property_sentence(check), clause)
+        for check, clause in clauses
+        if clause is not None
+    )
 
 
 def _raised(action: Any, outcome: Any, error: Exception) -> Divergence:

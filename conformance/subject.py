@@ -56,18 +56,32 @@ class Subject(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class BrokenProperty:
+    """A property of the model that what the implementation did breaks, and the false clause."""
+
+    name: str
+    sentence: str
+    clause: str
+
+
+@dataclass(frozen=True, slots=True)
 class Divergence:
     """Where an implementation and its model part.
 
     `kind` says what differs: "outcome", "state", "refusal" (something changed under a refusal
     that changes nothing), "snapshot", "exception", "schema" (a constraint refused what the
     implementation tried to write), "unreadable", "transaction" (one was left open).
+    `broken` are the properties that the found outcome and state break, if any: the model and the
+    implementation may also part without breaking one.
     """
 
     kind: str
     action: Any
     expected: str
     found: str
+    found_outcome: Any = None
+    found_state: Any = None
+    broken: tuple[BrokenProperty, ...] = ()
 
     @property
     def clause(self) -> str:

@@ -1,0 +1,1 @@
+"""One module for each command of `admit-one`, named like the command."""

@@ -1,0 +1,131 @@
+"""`admit-one verify`: every engine against the SQLite implementation, and one verdict."""
+
+import json
+import multiprocessing
+import os
+import re
+import shlex
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from model.checking.explore import Verdict
+from workbench.check import Check, Finding, run_check
+from workbench.exit_codes import EXIT_CODES
+from workbench.profiles import MACHINES, Profile, plan_checks
+from workbench.progress import progress_bar
+from workbench.versions import describe_versions
+
+DEFAULT_SEED = 1
+FAILURES = Path("admit-one-failures")
+
+
+def verify(
+    *,
+    profile: Annotated[Profile, typer.Option(help="How much to check.")] = Profile.QUICK,
+    machine: Annotated[
+        str | None, typer.Option(help="Only this machine: admission or reservation.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="The seed of what is drawn by chance.")] = DEFAULT_SEED,
+    only: Annotated[
+        list[str] | None, typer.Option(help="Only checks whose name starts with this.")
+    ] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write what was found to this file, as JSON.")
+    ] = None,
+) -> None:
+    """Hold the SQLite implementation against the specification."""
+    if machine is not None and machine not in MACHINES:
+        raise typer.BadParameter(f"no machine {machine!r}; there are {', '.join(MACHINES)}")
+    checks = plan_checks(profile, MACHINES if machine is None else (machine,), seed)
+    if only:
+        checks = tuple(check for check in checks if check.name.startswith(tuple(only)))
+    if not checks:
+        raise typer.BadParameter(f"no check of the profile {profile} has such a name: {only}")
+    started = time.perf_counter()
+    for line in (f"admit-one verify, profile {profile}, seed {seed}", *describe_versions(), ""):
+        typer.echo(line)
+    findings = []
+    for finding in run_checks(checks):
+        repeat = ["admit-one", "verify", "--profile", profile, "--only", finding.name]
+        repeat += ["--seed", str(seed)] * (seed != DEFAULT_SEED)
+        finding = replace(finding, repeat=shlex.join(repeat))  # noqa: PLW2901 - the same, completed
+        findings.append(finding)
+        for line in format_finding(finding):
+            typer.echo(line)
+    verdict = conclude([finding.verdict for finding in findings])
+    seconds = time.perf_counter() - started
+    typer.echo(f"\n{verdict}: {_count(findings)} in {seconds:.0f} s")
+    if json_file is not None:
+        json_file.write_text(_as_json(profile, seed, verdict, findings), "utf-8")
+    raise typer.Exit(EXIT_CODES[verdict])
+
+
+def run_checks(checks: Sequence[Check]) -> Iterator[Finding]:
+    """Yield the findings in the order of the checks; the longest checks start first."""
+    spawn = multiprocessing.get_context("spawn")  # no process here forks with a database open
+    with (
+        ProcessPoolExecutor(os.cpu_count() or 1, mp_context=spawn) as executor,
+        progress_bar("checks", len(checks)) as advance,
+    ):
+        order = sorted(range(len(checks)), key=lambda number: -checks[number].weight)
+        futures = {number: executor.submit(run_check, checks[number]) for number in order}
+        for number in range(len(checks)):
+            finding = futures[number].result()
+            advance(number + 1)
+            yield finding
+
+
+def conclude(verdicts: Sequence[Verdict]) -> Verdict:
+    """Return the one verdict: a failure outweighs all, and undetermined never passes."""
+    for verdict in (Verdict.FAIL, Verdict.UNDETERMINED):
+        if verdict in verdicts:
+            return verdict
+    return Verdict.PASS
+
+
+def format_finding(finding: Finding) -> list[str]:
+    """Return a line for a check that passed, and all that shows why for one that did not."""
+    lines = [f"{finding.verdict:<5} {finding.name}: {finding.covered}, {finding.seconds:.1f} s"]
+    if finding.verdict is Verdict.PASS:
+        return lines
+    lines += [f"      {line}" for line in finding.report]
+    for number, values in enumerate(finding.traces, start=1):
+        path = FAILURES / f"{re.sub(r'[^a-z0-9]+', '-', finding.name.lower())}-{number}.json"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(values, indent=2, ensure_ascii=False), "utf-8")
+        lines.append(f"      trace: {path}")
+    return [*lines, f"      repeat: {finding.repeat}"]
+
+
+def _count(findings: Sequence[Finding]) -> str:
+    passed = sum(finding.verdict is Verdict.PASS for finding in findings)
+    return f"{passed} of {len(findings)} checks passed"
+
+
+def _as_json(profile: Profile, seed: int, verdict: Verdict, findings: Sequence[Finding]) -> str:
+    values: dict[str, Any] = {
+        "profile": str(profile),
+        "seed": seed,
+        "versions": describe_versions(),
+        "verdict": str(verdict),
+        "checks": [
+            {
+                "name": finding.name,
+                "verdict": str(finding.verdict),
+                "seconds": round(finding.seconds, 3),
+                "covered": finding.covered,
+                "counts": dict(finding.counts),
+                "report": list(finding.report),
+                "traces": list(finding.traces),
+                "repeat": finding.repeat,
+            }
+            for finding in findings
+        ],
+    }
+    return json.dumps(values, indent=2, ensure_ascii=False) + "\n"
