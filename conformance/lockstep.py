@@ -1,6 +1,7 @@
 """One call on the model and on the implementation, and everything in which they may differ."""
 
 import sqlite3
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -32,6 +33,7 @@ def check_call(
     changes, any other byte is a divergence.
     """
     after, outcome = machine.step(state, action)
+    divergence: Divergence | None
     try:
         found = subject.apply(action)
     except Exception as error:  # noqa: BLE001 - whatever comes out is what is being judged
@@ -89,6 +91,7 @@ def find_broken(
     machine: Machine[Any, Any, Any], before: Any, action: Any, outcome: Any, after: Any
 ) -> tuple[BrokenProperty, ...]:
     """Return the properties that a step breaks, whoever took it."""
+    clauses: list[tuple[Callable[..., Any], str | None]]
     clauses = [(check, check(after)) for check in machine.invariants]
     clauses += [(check, check(before, action, outcome, after)) for check in machine.step_properties]
     return tuple(
