@@ -1,0 +1,171 @@
+"""The SQLite implementation is held against the models, and the engines notice what they must."""
+
+import multiprocessing
+import sqlite3
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.exhaustive import check_exhaustively
+from conformance.implementation import load_implementation
+from conformance.lockstep import check_call
+from conformance.place import ImageFile, RealFile, dump
+from conformance.sqlite import make_subject
+from conformance.sqlite_admission import AdmissionSubject
+from conformance.subject import Unreadable
+from conformance.walk import run_walk
+from model.admission_vocabulary import ABSENT, Admit, Answer, Claim, Init, Limits
+from model.checking.explore import Verdict
+from model.scopes import MACHINES, SCOPES
+
+MACHINE_NAMES = tuple(MACHINES)
+
+
+@pytest.mark.parametrize("machine", MACHINE_NAMES)
+def test_every_call_from_every_state_of_tiny_conforms(machine: str) -> None:
+    """The implementation takes every transition of TINY once, and reaches the model's numbers."""
+    scope = SCOPES[machine]["TINY"]
+
+    found = check_exhaustively(machine, scope)
+
+    assert found.found == ()
+    assert found.verdict is Verdict.PASS
+    assert found.counts == scope.expected
+    assert found.snapshots == scope.expected.states
+
+
+@pytest.mark.parametrize("machine", MACHINE_NAMES)
+def test_an_executor_finds_the_same_numbers(machine: str) -> None:
+    """Exhaustive conformance over the executor interface covers what one process covers."""
+    scope = SCOPES[machine]["TINY"]
+    spawn = multiprocessing.get_context("spawn")
+
+    with ProcessPoolExecutor(2, mp_context=spawn) as executor:
+        found = check_exhaustively(machine, scope, executor=executor)
+
+    assert found.verdict is Verdict.PASS
+    assert found.counts == scope.expected
+
+
+def test_a_budget_that_is_used_up_never_passes() -> None:
+    """A search that was ended by its state budget is undetermined."""
+    found = check_exhaustively("admission", SCOPES["admission"]["TINY"], state_budget=50)
+
+    assert found.verdict is Verdict.UNDETERMINED
+
+
+def test_a_covered_number_that_is_not_the_models_fails() -> None:
+    """A scope whose recorded numbers differ from what was covered fails, and says both."""
+    scope = SCOPES["admission"]["TINY"]
+    wrong = replace(scope, expected=replace(scope.expected, calls=scope.expected.calls + 1))
+
+    found = check_exhaustively("admission", wrong)
+
+    assert found.verdict is Verdict.FAIL
+    assert "18090" in found.problems[-1]
+    assert "18089" in found.problems[-1]
+
+
+@pytest.mark.parametrize("machine", MACHINE_NAMES)
+def test_a_walk_on_real_files_conforms_and_repeats_by_its_seed(machine: str) -> None:
+    """The same seed walks the same way, over files with a write-ahead log."""
+    scope = SCOPES[machine]["SMALL"]
+
+    first = run_walk(machine, scope, seed=7, steps=300)
+    second = run_walk(machine, scope, seed=7, steps=300)
+
+    assert first.found is None
+    assert first.verdict is Verdict.PASS
+    assert first.steps == second.steps == 300
+    assert first.outcomes == second.outcomes
+    assert (first.states, first.transitions) == (second.states, second.transitions)
+    assert first.stores > 1
+    assert first.reopened > 0
+
+
+@pytest.mark.parametrize("machine", MACHINE_NAMES)
+def test_a_restored_database_is_the_one_that_was_saved(machine: str, tmp_path: Path) -> None:
+    """Putting an image back brings every row back, under connections that stay open."""
+    scope = SCOPES[machine]["TINY"]
+    subject = make_subject(machine, scope, tmp_path, has_images=True)
+    state = MACHINES[machine].initial_states(scope)[0]
+    saved = []
+
+    for _ in range(6):
+        image = subject.image()
+        saved.append((state, image))
+        action = next(
+            action
+            for action in MACHINES[machine].offered_actions(scope, state)
+            if MACHINES[machine].step(state, action)[0] != state
+        )
+        state = check_call(MACHINES[machine], subject, state, image, action).after
+
+    for earlier, image in reversed(saved):
+        subject.restore(image, earlier)
+        assert subject.observe() == earlier
+    subject.close()
+
+
+def _admission(tmp_path: Path) -> tuple[Any, ImageFile]:
+    implementation = load_implementation()
+    place = ImageFile(tmp_path / "a.db", implementation)
+    return AdmissionSubject(place, implementation), place
+
+
+def test_rows_of_no_state_are_refused(tmp_path: Path) -> None:
+    """The abstraction function refuses an intent without its task."""
+    subject, place = _admission(tmp_path)
+    subject.apply(Init(Limits()))
+    subject.apply(Admit("r1", "A", "x"))
+    observer = place.observer()
+    assert observer is not None
+    observer.execute("pragma foreign_keys = off")
+    observer.execute("delete from task")
+
+    with pytest.raises(Unreadable, match="r1"):
+        subject.observe()
+
+
+def test_a_change_that_no_row_shows_is_a_divergence(tmp_path: Path) -> None:
+    """A refusal that writes anything at all is found, even where every row reads the same."""
+    subject, place = _admission(tmp_path)
+    machine = MACHINES["admission"]
+    state, _ = machine.step(ABSENT, Init(Limits()))
+    subject.apply(Init(Limits()))
+    image = subject.image()
+
+    def claim_and_scribble(action: Any, original: Any = subject.apply) -> Any:
+        observer = place.observer()
+        assert observer is not None
+        observer.execute("create table scribble (x)")
+        observer.execute("drop table scribble")
+        return original(action)
+
+    subject.apply = claim_and_scribble
+    checked = check_call(machine, subject, state, image, Claim(0))
+
+    assert checked.outcome is Answer.NOTHING_DUE
+    assert checked.divergence is not None
+    assert checked.divergence.kind == "refusal"
+
+
+def test_durable_state_is_read_through_a_second_connection(tmp_path: Path) -> None:
+    """What a connection has not committed is not observed."""
+    implementation = load_implementation()
+    place = RealFile(tmp_path / "a.db", implementation)
+    implementation.admission.init(place.path, connect=place.connect)
+    writer = sqlite3.connect(place.path, isolation_level=None)
+    writer.execute("begin immediate")
+    writer.execute("update store set clock = 9")
+
+    seen = dump(place.observer())
+
+    assert seen["store"][0][-1] == 0
+    writer.execute("commit")
+    assert dump(place.observer())["store"][0][-1] == 9
+    writer.close()
+    place.close()
