@@ -164,15 +164,21 @@ def _check_states_elsewhere(
     )
 
 
-def _initial_chunk(machine_name: str, scope: Any, subject: Subject) -> list[tuple[Any, Any]]:
-    """Return the initial states of a scope with their databases."""
-    chunk = []
-    absent = subject.image()
-    for state in MACHINES[machine_name].initial_states(scope):
+def _make_initial(
+    subject: Subject, state: Any, absent: Any
+) -> tuple[tuple[Any, Any] | None, str | None]:
+    """Return an initial state with its database, or why the implementation can't be brought there.
+
+    Only old stores can fail here, since an absent store needs nothing; the same mistake then shows
+    as a divergence on the way from the absent one.
+    """
+    try:
         subject.install(state)
-        chunk.append((state, _pack(subject.image())))
+        return (state, _pack(subject.image())), None
+    except Exception as error:  # noqa: BLE001 - whatever comes out is what is being judged
+        return None, f"no store for the initial state {state}: {type(error).__name__}: {error}"
+    finally:
         subject.restore(absent, state)
-    return chunk
 
 
 class _Levels:
@@ -183,10 +189,37 @@ class _Levels:
         self.scope = scope
         self.parents: dict[Any, tuple[Any, Any, Any] | None] = {}
         self.total = _Work()
+        self.depth = 0
+        self.problems: list[str] = []
 
     def key(self, state: Any) -> Any:
         """Return what a state is known by: itself, or its representative under symmetry."""
         return self.machine.canonical(self.scope, state) if self.scope.is_symmetric else state
+
+    def search_from(
+        self,
+        start: tuple[Any, Any],
+        check: Callable[[list[list[tuple[Any, Any]]]], Iterable[_Work]],
+        *,
+        state_budget: int,
+        progress: Callable[[int], None],
+    ) -> bool:
+        """Search breadth first from an initial state; tell whether it came to its end.
+
+        It ends early after a level in which the two part, or beyond the budget.
+        """
+        level = [start]
+        self.parents.setdefault(self.key(start[0]), None)
+        depth = 0
+        while level and not self.total.found and len(self.parents) <= state_budget:
+            chunks = [level[i : i + CHUNK_STATES] for i in range(0, len(level), CHUNK_STATES)]
+            level = []
+            for work in check(chunks):
+                level += self.merge(work)
+                progress(len(self.parents))
+            depth += bool(level)
+        self.depth = max(self.depth, depth)
+        return not level
 
     def merge(self, work: _Work) -> list[tuple[Any, Any]]:
         """Add what a chunk has shown, and return its states that nobody has seen before."""
@@ -225,7 +258,6 @@ def check_exhaustively(
     executor: Executor | None = None,
     implementation: Implementation | None = None,
     state_budget: int = DEFAULT_STATE_BUDGET,
-    stops_at_divergence: bool = True,
     progress: Callable[[int], None] = lambda _states: None,
 ) -> Conformance:
     """Hold the SQLite implementation against the model over a whole scope.
@@ -236,47 +268,43 @@ def check_exhaustively(
     """
     started = time.perf_counter()
     levels = _Levels(machine_name, scope)
-    depth = 0
     with scratch_folder() as folder:
         subject = make_subject(
             machine_name, scope, folder, implementation=implementation, has_images=True
         )
-        level = _initial_chunk(machine_name, scope, subject)
+        absent = subject.image()
+        initial_states = MACHINES[machine_name].initial_states(scope)
+        made = [_make_initial(subject, state, absent) for state in initial_states]
+        levels.problems += [problem for _, problem in made if problem is not None]
         if executor is not None:
             subject.close()  # a process that forks must not have a database open
-        levels.parents.update((levels.key(state), None) for state, _ in level)
 
-        def check(chunk: list[tuple[Any, Any]]) -> _Work:
-            return check_states(machine_name, scope, subject, chunk)
-
-        while level and len(levels.parents) <= state_budget:
-            chunks = [level[i : i + CHUNK_STATES] for i in range(0, len(level), CHUNK_STATES)]
+        def check(chunks: list[list[tuple[Any, Any]]]) -> Iterable[_Work]:
             if executor is None:
-                works: Iterable[_Work] = map(check, chunks)
-            else:
-                same = ([each] * len(chunks) for each in (machine_name, scope, folder))
-                works = executor.map(_check_states_elsewhere, *same, chunks)
-            level = []
-            for work in works:
-                level += levels.merge(work)
-                progress(len(levels.parents))
-            depth += bool(level)
-            if levels.total.found and stops_at_divergence:
+                return (check_states(machine_name, scope, subject, chunk) for chunk in chunks)
+            same = ([each] * len(chunks) for each in (machine_name, scope, folder))
+            return executor.map(_check_states_elsewhere, *same, chunks)
+
+        is_complete = True
+        for start in [start for start, _ in made if start is not None]:
+            is_complete &= levels.search_from(
+                start, check, state_budget=state_budget, progress=progress
+            )
+            if not is_complete or levels.total.found:
+                is_complete = False
                 break
         if executor is None:
             subject.close()
-    return _conclude(
-        levels, depth=depth, is_complete=not level, seconds=time.perf_counter() - started
-    )
+    return _conclude(levels, is_complete=is_complete, seconds=time.perf_counter() - started)
 
 
-def _conclude(levels: _Levels, *, depth: int, is_complete: bool, seconds: float) -> Conformance:
+def _conclude(levels: _Levels, *, is_complete: bool, seconds: float) -> Conformance:
     """Turn a search that has ended into its result."""
     total = levels.total
     outcomes = dict.fromkeys(levels.machine.pairs(), 0) | dict(total.outcomes)
-    counts = Expected(len(levels.parents), total.transitions, sum(outcomes.values()), depth)
+    counts = Expected(len(levels.parents), total.transitions, sum(outcomes.values()), levels.depth)
     unreachable = levels.scope.unreachable
-    problems = []
+    problems = list(levels.problems)
     if is_complete and not total.found:
         names = sorted(" ".join(pair) for pair, count in outcomes.items() if not count)
         problems += [f"{name} was never seen" for name in names if name not in unreachable]

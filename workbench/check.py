@@ -5,6 +5,7 @@ A check names a function by its path, so that it can be carried to another proce
 
 import importlib
 import time
+import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -46,12 +47,16 @@ class Finding:
 def run_check(check: Check) -> Finding:
     """Run a check in this process, and say how long it took.
 
-    An exception of an engine is an error of the tool and never a verdict on the implementation;
-    it passes to the caller.
+    An engine that raises has shown nothing: that fails, with all that is known about it.
     """
     module, _, name = check.function.partition(":")
     started = time.perf_counter()
-    finding: Finding = getattr(importlib.import_module(module), name)(**check.options)
+    finding: Finding
+    try:
+        finding = getattr(importlib.import_module(module), name)(**check.options)
+    except Exception:  # noqa: BLE001 - one broken check must not hide what the others found
+        report = ("the check itself failed:", *traceback.format_exc().splitlines())
+        finding = Finding(Verdict.FAIL, "nothing was shown", {}, report)
     return Finding(
         verdict=finding.verdict,
         covered=finding.covered,

@@ -115,16 +115,14 @@ class _Search:
         """Tell whether a violation ends the search."""
         return self.stops_at_violation and len(self.broken) > 0
 
-    def visit_initial(self) -> list[Any]:
-        """Register the initial states."""
-        level = []
-        for state in self.machine.initial_states(self.scope):
-            start = self.machine.canonical(self.scope, state) if self.is_symmetric else state
-            if start not in self.parents:
-                self.parents[start] = None
-                level.append(start)
-                self.check_invariants(start)
-        return level
+    def visit_initial(self, state: Any) -> list[Any]:
+        """Register an initial state, and return it if it is new."""
+        start = self.machine.canonical(self.scope, state) if self.is_symmetric else state
+        if start in self.parents:
+            return []
+        self.parents[start] = None
+        self.check_invariants(start)
+        return [start]
 
     def bind(self, offered: Sequence[Any]) -> list[Any]:
         """Return the step, the action and the tally of each call.
@@ -166,6 +164,17 @@ class _Search:
         if not changes:
             self.deadlocks.append(state)
         return fresh
+
+    def expand_level(
+        self, level: list[Any], state_budget: int, *, watches_every_call: bool
+    ) -> list[Any]:
+        """Expand every state of a level, and return the next level; a part of it at the budget."""
+        following: list[Any] = []
+        for state in level:
+            following += self.expand(state, watches_every_call=watches_every_call)
+            if len(self.parents) > state_budget:
+                break
+        return following
 
     def check_invariants(self, state: Any) -> None:
         """Evaluate every invariant in a state that is new."""
@@ -254,23 +263,27 @@ def explore(
     `watches_every_call` evaluates the step properties and looks for witnesses; without it the
     search still evaluates every call, every invariant and the coverage of outcomes.
     The search ends after the level in which a violation was found, or once more than
-    `state_budget` states are known (the verdict is then `undetermined`).
+    `state_budget` states are known (the verdict is then `undetermined`). Where a scope has several
+    initial states, each is searched to its end before the next.
     """
     symmetric = scope.is_symmetric if is_symmetric is None else is_symmetric
     search = _Search(machine, scope, is_symmetric=symmetric, stops_at_violation=stops_at_violation)
     started = time.perf_counter()
     depth = 0
+    level: list[Any] = []
     with no_garbage_collection():
-        level = search.visit_initial()
-        while level and not search.has_ended() and len(search.parents) <= state_budget:
-            following: list[Any] = []
-            for state in level:
-                following += search.expand(state, watches_every_call=watches_every_call)
-                if search.has_ended() or len(search.parents) > state_budget:
-                    break
-            progress(len(search.parents))
-            level = following
-            depth += bool(level)
+        for initial in machine.initial_states(scope):
+            level = search.visit_initial(initial)
+            reached = 0
+            while level and not search.has_ended() and len(search.parents) <= state_budget:
+                level = search.expand_level(
+                    level, state_budget, watches_every_call=watches_every_call
+                )
+                progress(len(search.parents))
+                reached += bool(level)
+            depth = max(depth, reached)
+            if level:
+                break
     return _conclude(
         search,
         depth=depth,
