@@ -10,7 +10,7 @@ from collections.abc import Callable
 from bench.history import measure_history
 from bench.measure import Figure, format_figure
 from bench.models import measure_models
-from workbench.versions import describe_versions
+from conformance.environment import describe_versions
 
 BENCHES: dict[str, Callable[[], list[Figure]]] = {
     "models": measure_models,

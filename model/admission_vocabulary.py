@@ -5,8 +5,9 @@ The first part of the specification; `model.admission` has the steps.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from typing import ClassVar
+
+from model.machine import Word
 
 LEASE_TICKS = 5
 GENERATION_MAX = 10**9
@@ -15,7 +16,7 @@ EFFECT_VALUE = "synthetic-completed"
 # ── Vocabulary ────────────────────────────────────────────────────────────────────────────
 
 
-class RecordState(StrEnum):
+class RecordState(Word):
     """Where a record stands; the first three are outstanding, the last two terminal."""
 
     QUEUED = "queued"
@@ -111,7 +112,7 @@ class Tick:
 Action = Init | Admit | Claim | Resolve | Quarantine | Redrive | CancelUnstarted | Tick
 
 
-class Answer(StrEnum):
+class Answer(Word):
     """The outcomes that carry no value."""
 
     READY = "ready"

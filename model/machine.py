@@ -11,11 +11,20 @@ or which bounds a search has (`model.scopes`).
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, Generic, Protocol, TypeVar
 
 State = TypeVar("State")
 Action = TypeVar("Action")
 Outcome = TypeVar("Outcome")
+
+
+class Word(StrEnum):
+    """A closed list of words, which compare as text, and whose repr is valid Python."""
+
+    def __repr__(self) -> str:
+        """Return the word as Python writes it: `Answer.REPLAY`."""
+        return f"{type(self).__name__}.{self.name}"
 
 
 @dataclass(frozen=True, slots=True)

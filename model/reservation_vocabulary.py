@@ -4,13 +4,14 @@ The first part of the specification; `model.reservation` has the steps.
 """
 
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from typing import ClassVar
+
+from model.machine import Word
 
 # ── Vocabulary ────────────────────────────────────────────────────────────────────────────
 
 
-class Safety(StrEnum):
+class Safety(Word):
     """What the receiver promises of a repeated call."""
 
     IDEMPOTENT = "idempotent"
@@ -142,7 +143,7 @@ Action = (
 )
 
 
-class Answer(StrEnum):
+class Answer(Word):
     """The outcomes that carry no value."""
 
     READY = "ready"
@@ -278,7 +279,7 @@ class Receiver:
     effects: tuple[Effect, ...] = ()
 
 
-class Stage(StrEnum):
+class Stage(Word):
     """What has become of a permit in a worker's hand."""
 
     FRESH = "fresh"

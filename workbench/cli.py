@@ -21,6 +21,7 @@ Exit codes: 0 pass, 1 fail, 2 wrong usage, 3 undetermined."""
 COMMANDS = (
     "verify",
     "explore",
+    "diff",
     "scopes",
 )
 """The commands, in the order in which the help lists them."""

@@ -12,4 +12,3 @@ EXIT_CODES: Mapping[Verdict, int] = {
     Verdict.FAIL: 1,
     Verdict.UNDETERMINED: 3,
 }
-WRONG_USAGE = 2

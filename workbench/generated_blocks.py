@@ -6,11 +6,12 @@ A block stands between two comments; the first one holds the command:
     …
     <!-- end -->
 
-`python -m workbench.generated_blocks README.md` rewrites them, and a test compares them with what
-the commands print now. A `recorded` block is the same for a command that takes long: it is
-rewritten only with `--recorded`, and never compared.
+`python -m workbench.generated_blocks README.md` rewrites them, and with `--check` it compares them
+with what the commands print now. A `recorded` block is the same for a command that takes long: it
+is rewritten only with `--recorded`, and of it a check demands only that it isn't empty.
 """
 
+import difflib
 import os
 import re
 import shlex
@@ -22,6 +23,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from model.checking.explore import Verdict
+from workbench.exit_codes import EXIT_CODES
 
 BLOCK = re.compile(
     r"<!-- (?P<kind>generated|recorded): (?P<command>admit-one .*?) -->\n"
@@ -89,14 +93,37 @@ def mask_seconds(text: str) -> str:
     return SECONDS.sub("… s", text)
 
 
+def find_stale_lines(page: Path) -> list[str]:
+    """Return what a rewrite would change in a page, as a diff, and which records are missing."""
+    text = page.read_text("utf-8")
+    made = rewrite(text, with_recorded=False)
+    diff = difflib.unified_diff(
+        text.splitlines(), made.splitlines(), f"{page}", f"{page}, made anew", lineterm=""
+    )
+    empty = [
+        f"{page}: `{block.command}` was never recorded"
+        for block in find_blocks(text)
+        if block.kind == "recorded" and not block.body.strip()
+    ]
+    return [*diff, *empty]
+
+
 def main(
     pages: list[Path],
     *,
-    recorded: Annotated[bool, typer.Option("--recorded", help="The long ones too.")] = False,
+    recorded: Annotated[bool, typer.Option("--recorded", help="Make the long ones too.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Change nothing; fail if stale.")] = False,
 ) -> None:
-    """Rewrite the generated blocks of these pages."""
-    for page in pages:
-        page.write_text(rewrite(page.read_text("utf-8"), with_recorded=recorded), "utf-8")
+    """Rewrite the generated blocks of these pages, or check that they are up to date."""
+    if not check:
+        for page in pages:
+            page.write_text(rewrite(page.read_text("utf-8"), with_recorded=recorded), "utf-8")
+        return
+    stale = [line for page in pages for line in find_stale_lines(page)]
+    if stale:
+        names = shlex.join(str(page) for page in pages)
+        typer.echo("\n".join([*stale, f"repeat: python -m workbench.generated_blocks {names}"]))
+        raise typer.Exit(EXIT_CODES[Verdict.FAIL])
 
 
 if __name__ == "__main__":

@@ -14,12 +14,12 @@ from typing import Annotated, Any
 
 import typer
 
+from conformance.environment import describe_versions
 from model.checking.explore import Verdict
 from workbench.check import Check, Finding, run_check
 from workbench.exit_codes import EXIT_CODES
 from workbench.profiles import MACHINES, Profile, plan_checks
 from workbench.progress import progress_bar
-from workbench.versions import describe_versions
 
 DEFAULT_SEED = 1
 FAILURES = Path("admit-one-failures")

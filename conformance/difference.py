@@ -1,0 +1,231 @@
+"""The difference between two versions of a protocol: shortest traces on which they part.
+
+Both versions take every call of a scope side by side, breadth first, as long as they agree on the
+state. Each kind of difference (the action, its outcome before and after, or another state under
+the same outcome) is reported once, at its first place: the shortest trace that shows it.
+Behind a state on which the two differ nothing is explored, since everything there would be a
+consequence of what is reported already.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from conformance.versions import plain
+from model.machine import action_name, outcome_name
+
+DEFAULT_STATE_BUDGET = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One kind of difference, with the shortest way to it.
+
+    `subject` is "model" or "implementation". `kind` is "outcome", "state" (the same outcome,
+    another state), "offer" (only one version's scope offers the call), "added action", "removed
+    action", "added outcome" or "removed outcome". `trace` holds (action, outcome) as text; the last
+    one is the call that differs. A trace from another than the first initial state of the scope
+    begins with that state. `details` are the fields of the state that differ.
+    """
+
+    subject: str
+    machine: str
+    kind: str
+    action: str
+    before: str
+    after: str
+    trace: tuple[tuple[str, str], ...] = ()
+    details: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The difference in one line; `--allow` files hold such lines."""
+        text = f"{self.subject} {self.machine} {self.action}"
+        if self.kind == "outcome":
+            return f"{text}: {self.before} -> {self.after}"
+        if self.kind == "state":
+            return f"{text}: {self.after}, another state"
+        return f"{text}: {self.kind}" + (
+            f" {self.after or self.before}" if self.after or self.before else ""
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What a comparison over a scope has found; `is_complete` is False if the budget ended it."""
+
+    subject: str
+    machine: str
+    scope: str
+    states: int
+    calls: int
+    differences: tuple[Difference, ...]
+    is_complete: bool
+
+
+def compare_vocabularies(machine: str, old: Any, new: Any) -> Iterator[Difference]:
+    """Yield the actions and outcomes that only one version of a model has."""
+    tables = [
+        {action_name(kind): set(map(str, table)) for kind, table in each.outcomes.items()}
+        for each in (old, new)
+    ]
+    for action in sorted(tables[0].keys() | tables[1].keys()):
+        if action not in tables[1]:
+            yield Difference("model", machine, "removed action", action, "", "")
+        elif action not in tables[0]:
+            yield Difference("model", machine, "added action", action, "", "")
+        else:
+            before, after = tables[0][action], tables[1][action]
+            for outcome in sorted(before - after):
+                yield Difference("model", machine, "removed outcome", action, outcome, "")
+            for outcome in sorted(after - before):
+                yield Difference("model", machine, "added outcome", action, "", outcome)
+
+
+def list_changed_fields(before: Any, after: Any, path: str = "state") -> Iterator[str]:
+    """Yield the places where two plain values differ: "state.records[0].lease: 5 -> 6"."""
+    if before == after:
+        return
+    is_pair = all(isinstance(each, tuple) and len(each) == 2 for each in (before, after))  # noqa: PLR2004
+    if (
+        is_pair
+        and isinstance(before[0], str)
+        and before[0] == after[0]
+        and isinstance(before[1], tuple)
+    ):
+        fields = dict(before[1]), dict(after[1])
+        for name in dict.fromkeys((*fields[0], *fields[1])):
+            old, new = (each.get(name, "none") for each in fields)
+            yield from list_changed_fields(old, new, f"{path}.{name}")
+        return
+    if isinstance(before, tuple) and isinstance(after, tuple) and len(before) == len(after):
+        for index, (old, new) in enumerate(zip(before, after, strict=True)):
+            yield from list_changed_fields(old, new, f"{path}[{index}]")
+        return
+    yield f"{path}: {before} -> {after}"
+
+
+class Pairs:
+    """The search over pairs of states on which two versions agree."""
+
+    def __init__(self, subject: str, machine: str, scope: str) -> None:
+        self.subject = subject
+        self.machine = machine
+        self.scope = scope
+        self.parents: dict[Any, tuple[Any, str, str] | None] = {}
+        self.first: Any = None
+        self.found: dict[str, Difference] = {}
+        self.calls = 0
+
+    def way_to(self, key: Any) -> list[tuple[str, str]]:
+        """Return the calls that lead to a pair, with their outcomes."""
+        way: list[tuple[str, str]] = []
+        while (link := self.parents[key]) is not None:
+            key, action, outcome = link
+            way.append((action, outcome))
+        if key != self.first:
+            way.append((repr(key), "the initial state"))
+        return way[::-1]
+
+    def compare(self, key: Any, action: Any, old: tuple[Any, Any], new: tuple[Any, Any]) -> bool:
+        """Compare (state, outcome) after a call of both versions; tell whether the states agree."""
+        self.calls += 1
+        states = [plain(state) for state, _ in (old, new)]
+        before, after = outcome_name(old[1]), outcome_name(new[1])
+        kind = ""
+        if plain(old[1]) != plain(new[1]):
+            kind = "outcome"
+            if before == after:  # the same outcome with another value
+                before, after = str(old[1]), str(new[1])
+        elif states[0] != states[1]:
+            kind = "state"
+        if kind:
+            details = tuple(list_changed_fields(*states))
+            name = action_name(type(action))
+            difference = Difference(
+                self.subject, self.machine, kind, name, before, after, details=details
+            )
+            self.report(key, action, difference)
+        return bool(states[0] == states[1])
+
+    def report(self, key: Any, action: Any, difference: Difference) -> None:
+        """Keep the first difference of its kind, with the way to it."""
+        if difference.name not in self.found:
+            both = difference.before
+            if difference.before != difference.after:
+                both = f"{difference.before} -> {difference.after}"
+            trace = (*self.way_to(key), (repr(action), both))
+            self.found[difference.name] = replace(difference, trace=trace)
+
+    def conclude(self, *, is_complete: bool) -> Comparison:
+        """Return the result."""
+        differences = tuple(self.found.values())
+        return Comparison(
+            self.subject,
+            self.machine,
+            self.scope,
+            len(self.parents),
+            self.calls,
+            differences,
+            is_complete,
+        )
+
+
+def compare_models(
+    machine: str,
+    scope: str,
+    old: tuple[Any, Any],
+    new: tuple[Any, Any],
+    *,
+    state_budget: int = DEFAULT_STATE_BUDGET,
+    progress: Callable[[int], None] = lambda _states: None,
+) -> Comparison:
+    """Compare two versions of a model over a scope; `old` and `new` are (machine, scope)."""
+    pairs = Pairs("model", machine, scope)
+    for difference in compare_vocabularies(machine, old[0], new[0]):
+        pairs.found.setdefault(difference.name, difference)
+    starts = list(zip(old[0].initial_states(old[1]), new[0].initial_states(new[1]), strict=False))
+    pairs.first = starts[0][1]
+    level: list[tuple[Any, Any]] = []
+    for before, after in starts:
+        if plain(before) != plain(after) or after in pairs.parents:
+            continue
+        pairs.parents[after] = None
+        level = [(before, after)]
+        while level and len(pairs.parents) <= state_budget:
+            following: list[tuple[Any, Any]] = []
+            for each in level:
+                following += _expand_models(pairs, *each, old, new)
+            progress(len(pairs.parents))
+            level = following
+        if level:
+            break
+    return pairs.conclude(is_complete=not level)
+
+
+def _expand_models(
+    pairs: Pairs, before: Any, after: Any, old: tuple[Any, Any], new: tuple[Any, Any]
+) -> Iterator[tuple[Any, Any]]:
+    """Take every call that both versions offer, and yield the pairs that are new."""
+    offered = [
+        {plain(action): action for action in machine.offered_actions(scope, state)}
+        for (machine, scope), state in ((old, before), (new, after))
+    ]
+    key = after
+    for says in offered[0].keys() ^ offered[1].keys():
+        action = offered[0].get(says) or offered[1].get(says)
+        name = action_name(type(action))
+        if all(any(action_name(kind) == name for kind in each[0].steps) for each in (old, new)):
+            side = ("offered", "not offered") if says in offered[0] else ("not offered", "offered")
+            pairs.report(key, action, Difference("model", pairs.machine, "offer", name, *side))
+    for says, action in offered[1].items():
+        if says not in offered[0]:
+            continue
+        results = (old[0].step(before, offered[0][says]), new[0].step(after, action))
+        if not pairs.compare(key, action, *results):
+            continue
+        following = results[1][0]
+        link = (key, repr(action), outcome_name(results[1][1]))
+        if following not in pairs.parents:
+            pairs.parents[following] = link
+            yield results[0][0], following

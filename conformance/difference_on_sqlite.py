@@ -1,0 +1,130 @@
+"""The difference between two versions of the SQLite implementation, call by call on real files.
+
+Both versions stand in the same state, each on its own database; every call of the scope is taken
+on both, and outcome and abstracted state are compared. The model only says which calls there are.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from conformance.difference import DEFAULT_STATE_BUDGET, Comparison, Pairs
+from conformance.implementation import Implementation, load_implementation
+from conformance.place import scratch_folder
+from conformance.sqlite import make_subject
+from conformance.subject import Subject, Unreadable
+from model.machine import outcome_name
+from model.scopes import MACHINES, SCOPES
+
+UNREADABLE = "rows of no state"
+
+
+class _Version:
+    """One version of the implementation, brought into one state after another."""
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+        self.original: Any = None
+        self.current: Any = None
+
+    def enter(self, original: Any, state: Any) -> None:
+        """Put a database back."""
+        self.original = original
+        self.subject.restore(original, state)
+        self.current = self.subject.image()
+
+    def take(self, action: Any, state: Any) -> tuple[Any, Any]:
+        """Take a call; return what it left and its outcome, or what it raised instead."""
+        try:
+            outcome = self.subject.apply(action)
+        except Exception as error:  # noqa: BLE001 - whatever comes out is what is compared
+            outcome = f"raises {type(error).__name__}"
+        if self.subject.image() == self.current:
+            return state, outcome
+        try:
+            return self.subject.observe(), outcome
+        except Unreadable:
+            return UNREADABLE, outcome
+
+
+def compare_implementations(
+    machine: str,
+    scope: str,
+    old: Implementation,
+    *,
+    state_budget: int = DEFAULT_STATE_BUDGET,
+    progress: Callable[[int], None] = lambda _states: None,
+) -> Comparison:
+    """Compare an older version of the implementation with the one in the tree, over a scope."""
+    bounds = SCOPES[machine][scope]
+    pairs = Pairs("implementation", machine, scope)
+    with scratch_folder() as folder, contextlib.ExitStack() as stack:
+        versions = []
+        for name, implementation in (("old", old), ("new", load_implementation())):
+            Path(folder, name).mkdir()
+            subject = make_subject(
+                machine,
+                bounds,
+                Path(folder, name),
+                implementation=implementation,
+                has_images=True,
+            )
+            versions.append(_Version(subject))
+            stack.callback(subject.close)
+        initial_states = MACHINES[machine].initial_states(bounds)
+        pairs.first = initial_states[0]
+        level: list[tuple[Any, list[Any]]] = []
+        for start in list(_find_starts(versions, initial_states)):
+            pairs.parents[start[0]] = None
+            level = [start]
+            while level and len(pairs.parents) <= state_budget:
+                following: list[tuple[Any, list[Any]]] = []
+                for state, images in level:
+                    following += _expand(pairs, versions, state, images, bounds)
+                progress(len(pairs.parents))
+                level = following
+            if level:
+                break
+    return pairs.conclude(is_complete=not level)
+
+
+def _find_starts(
+    versions: list[_Version], initial_states: Sequence[Any]
+) -> Iterator[tuple[Any, list[Any]]]:
+    """Yield the initial states that both versions can be brought into, with their databases."""
+    absent = [version.subject.image() for version in versions]
+    for state in initial_states:
+        images = []
+        for version, nothing in zip(versions, absent, strict=True):
+            with contextlib.suppress(Exception):  # a version that can't is found on the way
+                version.subject.install(state)
+                if version.subject.observe() == state:
+                    images.append(version.subject.image())
+            version.subject.restore(nothing, state)
+        if len(images) == len(versions):
+            yield state, images
+
+
+def _expand(
+    pairs: Pairs, versions: list[_Version], state: Any, images: list[Any], bounds: Any
+) -> Iterator[tuple[Any, list[Any]]]:
+    """Take every call of the scope on both versions, and yield the states that are new."""
+    machine = MACHINES[pairs.machine]
+    for version, image in zip(versions, images, strict=True):
+        version.enter(image, state)
+    for action in machine.offered_actions(bounds, state):
+        old, new = (version.take(action, state) for version in versions)
+        agrees = pairs.compare(state, action, old, new)
+        after = new[0]
+        key = after
+        if agrees and after is not UNREADABLE and bounds.is_symmetric:
+            key = machine.canonical(bounds, after)
+        if agrees and after is not UNREADABLE and key not in pairs.parents:
+            pairs.parents[key] = (state, repr(action), outcome_name(new[1]))
+            if key is not after:
+                pairs.parents[after] = pairs.parents[key]
+            yield after, [version.subject.image() for version in versions]
+        for version, image in zip(versions, images, strict=True):
+            if version.subject.image() != version.current:
+                version.enter(image, state)

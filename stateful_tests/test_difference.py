@@ -1,0 +1,227 @@
+"""Two versions of a protocol are compared call by call, and part at the shortest trace."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conformance.changed_source import ROOT
+from conformance.difference import Comparison, compare_models, list_changed_fields
+from conformance.difference_on_sqlite import compare_implementations
+from conformance.versions import (
+    Version,
+    VersionError,
+    load_specification,
+    load_version_of_implementation,
+    open_version,
+    plain,
+)
+from model.checking.explore import explore
+from model.scopes import MACHINES, SCOPES
+
+LEASE = (
+    "model/admission_vocabulary.py",
+    "record.lease is not None and record.lease <= now",
+    "record.lease is not None and record.lease < now",
+)
+LEASE_ON_SQLITE = (
+    "impl/sqlite/admission_store.py",
+    "state = 'inflight' and lease <= :now",
+    "state = 'inflight' and lease < :now",
+)
+
+
+def _copy(folder: Path, *changes: tuple[str, str, str]) -> Version:
+    """Return a version in a folder: this one, with text changes."""
+    for package in ("model", "impl"):
+        shutil.copytree(ROOT / package, folder / package)
+    for file, old, new in changes:
+        text = (folder / file).read_text("utf-8")
+        assert text.count(old) == 1, (file, old)
+        (folder / file).write_text(text.replace(old, new), "utf-8")
+    return Version("another version", folder)
+
+
+def _compare_models(version: Version, machine: str) -> Comparison:
+    machines, scopes = load_specification(version)
+    return compare_models(
+        machine,
+        "TINY",
+        (machines[machine], scopes[machine]["TINY"]),
+        (MACHINES[machine], SCOPES[machine]["TINY"]),
+    )
+
+
+@pytest.mark.parametrize("machine", tuple(MACHINES))
+def test_a_version_does_not_differ_from_itself(machine: str, tmp_path: Path) -> None:
+    """Over all of TINY there is no difference, with the numbers of the scope."""
+    version = _copy(tmp_path)
+    expected = SCOPES[machine]["TINY"].expected
+
+    model = _compare_models(version, machine)
+    implementation = compare_implementations(
+        machine, "TINY", load_version_of_implementation(version)
+    )
+
+    for found in (model, implementation):
+        assert found.differences == ()
+        assert found.is_complete
+        assert (found.states, found.calls) == (expected.states, expected.calls)
+
+
+def test_a_pure_refactoring_shows_no_difference(tmp_path: Path) -> None:
+    """Renaming a local variable, in the model and in the implementation, reports nothing."""
+    version = _copy(tmp_path)
+    for file in ("model/admission.py", "impl/sqlite/admission_store.py"):
+        path = tmp_path / file
+        text, renamed = re.subn(r"\bknown\b", "earlier_one", path.read_text("utf-8"))
+        assert renamed > 1
+        path.write_text(text, "utf-8")
+
+    model = _compare_models(version, "admission")
+    implementation = compare_implementations(
+        "admission", "TINY", load_version_of_implementation(version)
+    )
+
+    assert model.differences == implementation.differences == ()
+
+
+def test_the_lease_boundary_is_shown_by_a_shortest_trace(tmp_path: Path) -> None:
+    """With `<` for `<=` at the lease, the shortest trace claims twice, five ticks apart."""
+    version = _copy(tmp_path, LEASE, LEASE_ON_SQLITE)
+
+    found = (
+        _compare_models(version, "admission"),
+        compare_implementations("admission", "TINY", load_version_of_implementation(version)),
+    )
+
+    for comparison in found:
+        difference = next(each for each in comparison.differences if each.after == "claimed")
+        assert difference.before == "nothing_due"
+        assert difference.name.endswith("admission claim: nothing_due -> claimed")
+        assert [action.partition("(")[0] for action, _ in difference.trace] == [
+            "Init",
+            "Admit",
+            "Claim",
+            "Claim",
+        ]
+        assert difference.trace[-1] == ("Claim(now=5)", "nothing_due -> claimed")
+        assert "state.records[0].generation: 1 -> 2" in difference.details
+
+
+def test_a_difference_of_the_state_alone_is_told(tmp_path: Path) -> None:
+    """A redrive that keeps the generation has the same outcome, and leaves another state."""
+    change = (
+        "model/admission.py",
+        "queued = move_record(record, QUEUED, generation=record.generation + 1)",
+        "queued = move_record(record, QUEUED)",
+    )
+
+    found = _compare_models(_copy(tmp_path, change), "admission")
+
+    assert [each.name for each in found.differences] == [
+        "model admission redrive: queued, another state"
+    ]
+    assert found.differences[0].details == ("state.records[0].generation: 1 -> 2",)
+
+
+def test_removed_and_added_words_are_told(tmp_path: Path) -> None:
+    """An outcome that only one version's table has is reported as such."""
+    change = (
+        "model/admission_scope.py",
+        "Resolve: (Answer.DONE, Answer.STALE, *_CLOCKED_ERRORS),",
+        'Resolve: (Answer.DONE, "expired", *_CLOCKED_ERRORS),',
+    )
+
+    found = _compare_models(_copy(tmp_path, change), "admission")
+
+    assert [each.name for each in found.differences] == [
+        "model admission resolve: removed outcome expired",
+        "model admission resolve: added outcome stale",
+    ]
+
+
+def test_a_budget_that_is_used_up_is_no_agreement(tmp_path: Path) -> None:
+    """A comparison that the budget ended says so."""
+    machines, scopes = load_specification(_copy(tmp_path))
+
+    found = compare_models(
+        "admission",
+        "TINY",
+        (machines["admission"], scopes["admission"]["TINY"]),
+        (MACHINES["admission"], SCOPES["admission"]["TINY"]),
+        state_budget=30,
+    )
+
+    assert not found.is_complete
+
+
+def test_loading_a_version_leaves_this_one_as_it_is(tmp_path: Path) -> None:
+    """The modules of another version are its own, and this process keeps its own."""
+    machines, _ = load_specification(_copy(tmp_path))
+
+    assert machines["admission"] is not MACHINES["admission"]
+    assert sys.modules["model.scopes"].MACHINES is MACHINES
+    assert str(tmp_path) not in sys.path
+    assert explore(MACHINES["admission"], SCOPES["admission"]["TINY"]).problems == ()
+
+
+def test_a_version_that_is_none_is_a_typed_error(tmp_path: Path) -> None:
+    """A name that is neither folder nor revision is refused, and so is an empty folder."""
+    for name in ("no-such-thing", "--output=x"):
+        version = open_version(name, tmp_path)
+        with pytest.raises(VersionError, match="neither a folder nor a git revision"), version:
+            pass
+    with pytest.raises(VersionError):
+        load_specification(Version("empty", tmp_path))
+
+
+def test_a_git_revision_is_read_without_touching_the_tree(tmp_path: Path) -> None:
+    """The packages of a revision come from its commit, also when the tree has changed since."""
+    _copy(tmp_path, LEASE)
+    git = ("git", "-C", str(tmp_path), "-c", "user.name=n", "-c", "user.email=e")
+    for arguments in (("init", "-q"), ("add", "."), ("commit", "-qm", "one")):
+        subprocess.run([*git, *arguments], check=True, capture_output=True)
+    shutil.rmtree(tmp_path / "model")
+
+    with open_version("HEAD", tmp_path) as version:
+        found = _compare_models(version, "admission")
+
+    assert any(each.after == "claimed" for each in found.differences)
+    assert not (tmp_path / "model").exists()
+
+
+def test_changed_fields_are_named_by_their_place() -> None:
+    """A difference deep in a state is told by the path to it."""
+    scope = SCOPES["admission"]["TINY"]
+    absent, old, _ = MACHINES["admission"].initial_states(scope)
+
+    changes = list(list_changed_fields(plain(absent), plain(old)))
+
+    assert changes[0].startswith("state.limits: None -> ")
+    assert list(list_changed_fields(plain(old), plain(old))) == []
+
+
+def test_the_command_exits_with_one_on_a_difference_that_is_not_allowed(tmp_path: Path) -> None:
+    """`diff` fails, names the difference, and passes once the file of intended ones holds it."""
+    _copy(tmp_path / "old", LEASE)
+    allowed = tmp_path / "allowed"
+    command = [sys.executable, "-m", "workbench.cli", "diff", str(tmp_path / "old")]
+    command += ["--machine", "admission", "--subject", "model"]
+
+    first = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    names = [
+        line.split("  ")[-1] for line in first.stdout.splitlines() if line.startswith("  DIFFERS")
+    ]
+    allowed.write_text("# intended\n" + "\n".join(names) + "\n", "utf-8")
+    second = subprocess.run(
+        [*command, "--allow", str(allowed)], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+
+    assert first.returncode == 1, first.stderr
+    assert "model admission claim: nothing_due -> claimed" in names
+    assert second.returncode == 0, second.stdout
+    assert "DIFFERS" not in second.stdout
