@@ -185,6 +185,13 @@ def step(state: State, action: Action) -> tuple[State, Outcome]:
     return STEPS[type(action)](state, action)
 
 
+def advance(
+    state: State, action: Action, earlier: tuple[Outcome, ...]
+) -> tuple[State, Outcome, bool]:
+    """Take the next step of an action, which is its only one: each action is one transaction."""
+    return *step(state, action), True
+
+
 def allowed_after_exit(state: State, action: Action, commits: int) -> frozenset[State]:
     """Return the states that may be found after a process left this action (C1).
 

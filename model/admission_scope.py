@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from model.admission import STEPS, allowed_after_exit
+from model.admission import STEPS, advance, allowed_after_exit
 from model.admission_properties import INVARIANTS, STEP_PROPERTIES
 from model.admission_vocabulary import (
     ABSENT,
@@ -201,5 +201,6 @@ ADMISSION: Machine[State, Action, Outcome] = Machine(
     offered_actions=offered_actions,
     canonical=canonical,
     snapshot=snapshot,
+    advance=advance,
     allowed_after_exit=allowed_after_exit,
 )

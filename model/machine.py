@@ -78,6 +78,8 @@ class Machine(Generic[State, Action, Outcome]):
     they return None, or the clause that is false, with its values.
     A witness is a case that some step must show, or the search has looked at too little.
     A property's name is its function's name, and its docstring is its sentence.
+    `advance` takes the next step of an action, given the outcomes of its earlier steps, and tells
+    whether the action ends with it: some actions are programs, and others may act in between.
     """
 
     name: str
@@ -90,6 +92,7 @@ class Machine(Generic[State, Action, Outcome]):
     offered_actions: Callable[[Any, Any], Sequence[Any]]
     canonical: Callable[[Any, Any], Any]
     snapshot: Callable[[Any], dict[str, Any] | None]
+    advance: Callable[[Any, Any, tuple[Any, ...]], tuple[Any, Any, bool]]
     allowed_after_exit: Callable[[Any, Any, int], frozenset[Any]]
 
     def step(self, state: State, action: Action) -> tuple[State, Outcome]:

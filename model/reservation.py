@@ -157,14 +157,6 @@ def perform(state: State, action: Perform) -> tuple[State, Outcome]:
     return replace(state, receiver=receiver), Received(receipt)
 
 
-def send(state: State, action: Send) -> tuple[State, Outcome]:
-    """Enter, then perform."""
-    state, entered = enter(state, Enter(action.worker, action.intent_id, action.seq))
-    if entered is not Answer.ENTERED:
-        return state, entered
-    return perform(state, Perform(action.worker, action.intent_id, action.seq))
-
-
 def confirm(state: State, action: Confirm) -> tuple[State, Outcome]:
     """Acknowledge a reservation with a receipt; the first one is stored for ever (B6)."""
     ledger = find_ledger(state, action.ledger)
@@ -188,45 +180,104 @@ def confirm(state: State, action: Confirm) -> tuple[State, Outcome]:
     return put_intent(state, action.ledger, acknowledged), outcome
 
 
-def attempt_program(state: State, action: Attempt) -> Iterator[tuple[State, Outcome | None]]:
-    """Yield the state after each commit of an attempt; only the last has the outcome (B12).
+def advance_attempt(
+    state: State, action: Attempt, earlier: tuple[Outcome, ...]
+) -> tuple[State, Outcome, bool]:
+    """Take the next step of an attempt, given the outcomes of its earlier steps (B12).
 
-    The permit is the attempt's own: it is gone from the hand when the program ends.
+    Return the state, the outcome, and whether the attempt ends with it: it is then the outcome of
+    the attempt. The permit is the attempt's own, and gone from the hand at the end.
     """
-    worker = find_worker(state, action.worker)
-    if not state.receiver.exists:
-        yield state, Answer.STORE_MISSING
-        return
-    state, reserved = reserve(state, Reserve(action.worker, action.intent_id))
-    if not isinstance(reserved, Reserved):
-        intent = find_intent(find_ledger(state, worker.ledger), action.intent_id)
-        is_confirmed = intent is not None and intent.receipt is not None
-        yield state, Confirmed(intent.receipt) if is_confirmed else reserved  # type: ignore[union-attr,arg-type]
-        return
-    yield state, None
-    seq = reserved.permit.seq
-    state, _ = enter(state, Enter(action.worker, action.intent_id, seq))
-    yield state, None
-    state, answer = perform(state, Perform(action.worker, action.intent_id, seq))
-    state = put_hand(state, worker, worker.hand)
-    if not isinstance(answer, Received):
-        yield state, answer  # the receiver's conflict leaves the reservation unacknowledged
-        return
-    yield state, None
+    worker, intent_id = action.worker, action.intent_id
+    file = find_worker(state, worker).ledger
+    if not earlier:
+        if not state.receiver.exists:
+            return state, Answer.STORE_MISSING, True
+        state, outcome = reserve(state, Reserve(worker, intent_id))
+        intent = find_intent(find_ledger(state, file), intent_id)
+        if outcome is Answer.CONFIRMED and intent is not None and intent.receipt is not None:
+            return state, Confirmed(intent.receipt), True
+        return state, outcome, not isinstance(outcome, Reserved)
+    seq = find_seq(earlier)
+    if len(earlier) == len(("reserved",)):
+        state, outcome = enter(state, Enter(worker, intent_id, seq))
+        return state, outcome, outcome is not Answer.ENTERED
+    if len(earlier) == len(("reserved", "entered")):
+        state, outcome = perform(state, Perform(worker, intent_id, seq))
+        if not isinstance(outcome, Received):  # the reservation stays unacknowledged
+            return drop_permit(state, worker, intent_id, seq), outcome, True
+        return state, outcome, False
     if action.meanwhile is not None:
         state, _ = confirm(state, action.meanwhile)
-    confirmation = Confirm(worker.ledger, action.intent_id, seq, answer.receipt)
-    state, verdict = confirm(state, confirmation)
-    yield state, verdict if verdict is Answer.REJECTED else Confirmed(answer.receipt)
+    receipt = find_receipt(earlier)
+    state, outcome = confirm(state, Confirm(file, intent_id, seq, receipt))
+    ended = outcome if outcome is Answer.REJECTED else Confirmed(receipt)
+    return drop_permit(state, worker, intent_id, seq), ended, True
+
+
+def find_seq(outcomes: tuple[Outcome, ...]) -> int:
+    """Return the number of the reservation that an attempt got in its first step."""
+    return next(each.permit.seq for each in outcomes if isinstance(each, Reserved))
+
+
+def find_receipt(outcomes: tuple[Outcome, ...]) -> Receipt:
+    """Return the receipt that an attempt got from the receiver."""
+    return next(each.receipt for each in outcomes if isinstance(each, Received))
+
+
+def drop_permit(state: State, name: str, intent_id: str, seq: int) -> State:
+    """Return the state without this permit in the worker's hand."""
+    worker = find_worker(state, name)
+    hand = tuple(
+        held for held in worker.hand if (held.permit.intent_id, held.permit.seq) != (intent_id, seq)
+    )
+    return put_hand(state, worker, hand)
+
+
+def advance_send(
+    state: State, action: Send, earlier: tuple[Outcome, ...]
+) -> tuple[State, Outcome, bool]:
+    """Take the next step of a send: enter, then perform."""
+    if earlier:
+        return *perform(state, Perform(action.worker, action.intent_id, action.seq)), True
+    state, outcome = enter(state, Enter(action.worker, action.intent_id, action.seq))
+    return state, outcome, outcome is not Answer.ENTERED
+
+
+def advance(
+    state: State, action: Action, earlier: tuple[Outcome, ...]
+) -> tuple[State, Outcome, bool]:
+    """Take the next step of an action; other processes may take theirs in between.
+
+    `send` and `attempt` are programs of several steps, every other action is one (C1, C3).
+    """
+    if isinstance(action, Attempt):
+        return advance_attempt(state, action, earlier)
+    if isinstance(action, Send):
+        return advance_send(state, action, earlier)
+    return *step(state, action), True
+
+
+def run_program(state: State, action: Action) -> Iterator[tuple[State, Outcome]]:
+    """Yield state and outcome after each step of an action that nobody interrupts."""
+    earlier: tuple[Outcome, ...] = ()
+    is_over = False
+    while not is_over:
+        state, outcome, is_over = advance(state, action, earlier)
+        earlier = (*earlier, outcome)
+        yield state, outcome
+
+
+def send(state: State, action: Send) -> tuple[State, Outcome]:
+    """Enter, then perform."""
+    *_, last = run_program(state, action)
+    return last
 
 
 def attempt(state: State, action: Attempt) -> tuple[State, Outcome]:
     """Run an attempt to its end (B12)."""
-    *_, (after, outcome) = attempt_program(state, action)
-    if outcome is None:
-        message = "an attempt ends with an outcome"
-        raise AssertionError(message)
-    return after, outcome
+    *_, last = run_program(state, action)
+    return last
 
 
 def crash(state: State, action: Crash) -> tuple[State, Outcome]:
@@ -260,13 +311,7 @@ def step(state: State, action: Action) -> tuple[State, Outcome]:
 
 def committed_states(state: State, action: Action) -> tuple[State, ...]:
     """Return the state before the action, and the state after each of its commits (C3)."""
-    if isinstance(action, Attempt):
-        return (state, *(after for after, _ in attempt_program(state, action)))
-    if isinstance(action, Send):
-        entered, outcome = enter(state, Enter(action.worker, action.intent_id, action.seq))
-        if outcome is Answer.ENTERED:
-            return state, entered, send(state, action)[0]
-    return state, step(state, action)[0]
+    return (state, *(after for after, _ in run_program(state, action)))
 
 
 def allowed_after_exit(state: State, action: Action, commits: int) -> frozenset[State]:

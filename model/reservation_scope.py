@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from model.machine import Expected, Machine
-from model.reservation import STEPS, allowed_after_exit
+from model.reservation import STEPS, advance, allowed_after_exit
 from model.reservation_properties import INVARIANTS, STEP_PROPERTIES
 from model.reservation_vocabulary import (
     Action,
@@ -185,5 +185,6 @@ RESERVATION: Machine[State, Action, Outcome] = Machine(
     offered_actions=offered_actions,
     canonical=canonical,
     snapshot=snapshot,
+    advance=advance,
     allowed_after_exit=allowed_after_exit,
 )
