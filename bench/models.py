@@ -2,17 +2,15 @@
 
 from bench.measure import Figure, measure_rate
 from conformance.exhaustive import check_exhaustively
-from model.checking.explore import explore
+from model.checking.explore import Watch, explore
 from model.scopes import MACHINES, SCOPES
 
 RUNS = 3
 CONFORMANCE_STATES = 2_000
 
 
-def _search(machine: str, scope: str, *, watches_every_call: bool) -> int:
-    found = explore(
-        MACHINES[machine], SCOPES[machine][scope], watches_every_call=watches_every_call
-    )
+def _search(machine: str, scope: str, watch: Watch) -> int:
+    found = explore(MACHINES[machine], SCOPES[machine][scope], watch=watch)
     return found.calls
 
 
@@ -27,25 +25,23 @@ def measure_models() -> list[Figure]:
         Figure(
             "search of X, tenants and ids interchangeable",
             "calls/s",
-            measure_rate(
-                lambda: _search("admission", "X-ids-tenants", watches_every_call=False), RUNS
-            ),
+            measure_rate(lambda: _search("admission", "X-ids-tenants", Watch.NOTHING), RUNS),
         ),
         Figure(
             "search of X",
             "calls/s",
-            measure_rate(lambda: _search("admission", "X", watches_every_call=False), 1),
+            measure_rate(lambda: _search("admission", "X", Watch.NOTHING), 1),
             bar=1_000_000,
         ),
         Figure(
             "search of SMALL with step properties, admission",
             "calls/s",
-            measure_rate(lambda: _search("admission", "SMALL", watches_every_call=True), 1),
+            measure_rate(lambda: _search("admission", "SMALL", Watch.EVERY_CALL), 1),
         ),
         Figure(
             "search of SMALL with step properties, reservation",
             "calls/s",
-            measure_rate(lambda: _search("reservation", "SMALL", watches_every_call=True), 1),
+            measure_rate(lambda: _search("reservation", "SMALL", Watch.EVERY_CALL), 1),
         ),
         Figure(
             "exhaustive conformance, admission",

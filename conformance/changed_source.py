@@ -69,24 +69,35 @@ def read_source(file: str) -> str:
 
 
 def apply_changes(changes: Iterable[Change]) -> dict[str, str]:
-    """Return the changed text of each file that the changes name, one change after another.
+    """Return the changed text of each file that the changes name.
 
-    `ChangeDoesNotApply` if a text to be changed is not there exactly once, or stays the same.
+    `ChangeDoesNotApply` if a text to be changed does not stand in the file exactly once, stays the
+    same, or overlaps with another. A text that is put in is not looked at, so that one can move.
     """
-    texts: dict[str, str] = {}
+    places: dict[str, list[tuple[int, Change]]] = {}
     for change in changes:
-        text = texts.get(change.file)
-        if text is None:
-            if not (ROOT / change.file).is_file():
-                raise ChangeDoesNotApply(f"there is no file {change.file}")
-            text = read_source(change.file)
+        if not (ROOT / change.file).is_file():
+            raise ChangeDoesNotApply(f"there is no file {change.file}")
+        text = read_source(change.file)
         times = text.count(change.old) if change.old else 0
         if times != 1:
             raise ChangeDoesNotApply(f"{change.file} has {times} times: {change.old!r}")
         if change.old == change.new:
             raise ChangeDoesNotApply(f"{change.file} would stay as it is: {change.old!r}")
-        texts[change.file] = text.replace(change.old, change.new)
-    return texts
+        places.setdefault(change.file, []).append((text.index(change.old), change))
+    return {file: _replace(read_source(file), found) for file, found in places.items()}
+
+
+def _replace(text: str, places: list[tuple[int, Change]]) -> str:
+    """Return a text with changes at these places."""
+    pieces = []
+    end = 0
+    for start, change in sorted(places, key=lambda place: place[0]):
+        if start < end:
+            raise ChangeDoesNotApply(f"{change.file}: two changes meet in {change.old!r}")
+        pieces += [text[end:start], change.new]
+        end = start + len(change.old)
+    return "".join([*pieces, text[end:]])
 
 
 def load_changed_implementation(changes: Iterable[Change]) -> Implementation:
@@ -189,9 +200,7 @@ def _path_class(texts: Mapping[str, str]) -> type[Path]:
     """Return a `Path` that reads the changed text of a file where there is one."""
     changed = {str(ROOT / file): text for file, text in texts.items()}
 
-    class ChangedPath(type(Path())):  # type: ignore[misc] - the class of this system's paths
-        __slots__ = ()
-
+    class ChangedPath(type(Path())):  # type: ignore[misc]  # its metaclass picks this system's own
         def read_text(self, *arguments: Any, **options: Any) -> str:
             text = changed.get(str(self))
             return super().read_text(*arguments, **options) if text is None else text

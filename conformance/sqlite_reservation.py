@@ -1,6 +1,7 @@
 """Binds the SQLite sender ledgers and the SQLite receiver to the model of the dispatch budget."""
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from conformance.implementation import Implementation
@@ -50,6 +51,8 @@ class ReservationSubject:
 
     Permits and calls under way are the implementation's own objects; they live here as they
     would in a worker, and a crash of the worker drops them.
+    With `keeps_open`, each worker has store objects of its own that serve it until `reopen` or its
+    crash, and so has everybody else together; without it, each action opens its stores anew.
     """
 
     name = "impl.sqlite.reservation"
@@ -60,6 +63,8 @@ class ReservationSubject:
         receiver: Place,
         workers: Mapping[str, str],
         implementation: Implementation,
+        *,
+        keeps_open: bool = False,
     ) -> None:
         """Bind ledgers by file name, the receiver, and workers by their ledger."""
         self.ledgers = dict(ledgers)
@@ -77,9 +82,11 @@ class ReservationSubject:
         }
         self._permits: dict[Key, Any] = {}
         self._calls: dict[Key, Any] = {}
+        self.keeps_open = keeps_open
+        self._kept: dict[tuple[str, str], Any] = {}
 
     def apply(self, action: Action) -> Outcome:
-        """Carry out an action, on store objects opened for it alone."""
+        """Carry out an action."""
         try:
             match action:
                 case InitLedger(file, name):
@@ -106,15 +113,28 @@ class ReservationSubject:
         except tuple(self._errors) as error:
             return self._errors[type(error)]
 
-    def _open_ledger(self, file: str) -> Any:
+    def _open_ledger(self, file: str, owner: str = "") -> Any:
         place = self.ledgers[file]
-        return self._reservation.Ledger(place.path, connect=place.connect)
+        return self._open(
+            (owner, file), lambda: self._reservation.Ledger(place.path, connect=place.connect)
+        )
 
-    def _open_receiver(self) -> Any:
-        return self._receiver.Receiver(self.receiver.path, connect=self.receiver.connect)
+    def _open_receiver(self, owner: str = "") -> Any:
+        place = self.receiver
+        return self._open(
+            (owner, ""), lambda: self._receiver.Receiver(place.path, connect=place.connect)
+        )
+
+    def _open(self, key: tuple[str, str], open_store: Callable[[], Any]) -> Any:
+        """Return a context with a store: one that ends with it, or one that is kept open."""
+        if not self.keeps_open:
+            return open_store()
+        if key not in self._kept:
+            self._kept[key] = open_store()
+        return contextlib.nullcontext(self._kept[key])
 
     def _reserve(self, worker: str, intent_id: str) -> Outcome:
-        with self._open_ledger(self.workers[worker]) as ledger:
+        with self._open_ledger(self.workers[worker], worker) as ledger:
             permit = ledger.reserve(intent_id)
         if isinstance(permit, str):
             return ANSWERS[permit]
@@ -124,7 +144,7 @@ class ReservationSubject:
     def _use(self, action: Enter | Perform | Send) -> Outcome:
         """Enter the receiver, perform a call that has entered, or both."""
         key = (action.worker, action.intent_id, action.seq)
-        with self._open_receiver() as receiver:
+        with self._open_receiver(action.worker) as receiver:
             if isinstance(action, Enter):
                 self._calls[key] = receiver.enter(self._permits[key])
                 return Answer.ENTERED
@@ -144,8 +164,8 @@ class ReservationSubject:
 
     def _attempt(self, action: Attempt) -> Outcome:
         """Run an attempt; what happens meanwhile happens where the receiver has answered."""
-        file = self.workers[action.worker]
-        with self._open_receiver() as receiver, self._open_ledger(file) as ledger:
+        worker, file = action.worker, self.workers[action.worker]
+        with self._open_receiver(worker) as receiver, self._open_ledger(file, worker) as ledger:
             sender = receiver
             if action.meanwhile is not None:
                 sender = _Interrupted(receiver, self, action.meanwhile)
@@ -155,7 +175,9 @@ class ReservationSubject:
         )
 
     def _drop(self, worker: str) -> None:
-        """Drop what a worker holds."""
+        """Drop what a worker holds, its store objects included."""
+        for owner, file in [key for key in self._kept if key[0] == worker]:
+            self._kept.pop((owner, file)).close()
         for held in (self._permits, self._calls):
             for key in [key for key in held if key[0] == worker]:
                 del held[key]
@@ -213,6 +235,7 @@ class ReservationSubject:
 
     def restore(self, image: Image, state: State) -> None:
         """Put the content of every file back, and the permits into the hands."""
+        self.reopen()
         places = (*self.ledgers.values(), self.receiver)
         for place, content in zip(places, image[0], strict=True):
             place.restore(content)
@@ -241,10 +264,13 @@ class ReservationSubject:
             self._calls[key] = own.call
 
     def reopen(self) -> None:
-        """Nothing to forget: every action opens its stores anew."""
+        """Close the store objects that are kept; the next action opens new ones."""
+        while self._kept:
+            self._kept.popitem()[1].close()
 
     def close(self) -> None:
-        """Close every place."""
+        """Close every store and every place."""
+        self.reopen()
         for place in (*self.ledgers.values(), self.receiver):
             place.close()
 

@@ -16,6 +16,7 @@ from model.admission_vocabulary import (
     DONE,
     EFFECT_VALUE,
     ERRORS,
+    GENERATION_MAX,
     INFLIGHT,
     OUTSTANDING,
     QUARANTINED,
@@ -135,6 +136,16 @@ def an_absent_store_is_empty(state: State) -> str | None:
     return None
 
 
+def generations_and_leases_keep_their_bounds(state: State) -> str | None:
+    """No generation passes its limit, and no lease runs longer than it was given."""
+    for record in state.records:
+        if record.generation > GENERATION_MAX:
+            return f"{record.request_id} is at generation {record.generation}"
+        if record.lease is not None and record.lease > state.clock + state.lease_ticks:
+            return f"{record.request_id} has lease {record.lease} at tick {state.clock}"
+    return None
+
+
 INVARIANTS = (
     outstanding_work_stays_within_the_limits,
     sequence_numbers_count_the_admissions,
@@ -143,6 +154,7 @@ INVARIANTS = (
     generations_fit_the_state_of_their_record,
     ids_are_unique,
     a_size_is_the_length_in_utf8_bytes,
+    generations_and_leases_keep_their_bounds,
     an_absent_store_is_empty,
 )
 
@@ -277,7 +289,7 @@ def a_new_token_is_newer_than_every_earlier_one(
     outcome: Outcome,
     after: State,
 ) -> str | None:
-    """A claim hands out the first due record, under a generation that it never had before."""
+    """A claim hands out a record under a generation that it never had before."""
     if not isinstance(outcome, Claimed):
         return None
     old = find_record(before, outcome.token.request_id)

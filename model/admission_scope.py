@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from model.admission import STEPS, advance, allowed_after_exit
+from model.admission_answers import ANSWERS
 from model.admission_properties import INVARIANTS, STEP_PROPERTIES
 from model.admission_vocabulary import (
     ABSENT,
@@ -136,7 +137,7 @@ def _offered(
     actions += [Quarantine(token, now) for token in tokens for now in ticks]
     actions += [Redrive(token.request_id, token.generation) for token in tokens]
     actions += [CancelUnstarted(r) for r in scope.request_ids]
-    if clock is not None and clock < scope.last_tick:
+    if clock is not None and clock < scope.last_tick and not is_absent:
         actions.append(Tick())
     return tuple(action for action in actions if action not in blocked)
 
@@ -195,7 +196,8 @@ ADMISSION: Machine[State, Action, Outcome] = Machine(
         Tick: (Answer.TICKED,),
     },
     invariants=INVARIANTS,
-    step_properties=STEP_PROPERTIES,
+    step_properties=(*STEP_PROPERTIES, *ANSWERS),
+    answers=ANSWERS,
     witnesses=WITNESSES,
     initial_states=initial_states,
     offered_actions=offered_actions,

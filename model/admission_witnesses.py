@@ -9,6 +9,7 @@ from model.admission_vocabulary import (
     CANCELLED,
     DONE,
     INFLIGHT,
+    OUTSTANDING,
     QUARANTINED,
     QUEUED,
     Action,
@@ -163,8 +164,9 @@ def the_store_is_full_by_bytes(
     outcome: Outcome,
     after: State,
 ) -> bool:
-    """An admit is refused for the global bytes alone."""
-    return outcome is Answer.GLOBAL_FULL and _room(before, action, None) == (True, False)
+    """An admit is refused for the global bytes alone, some of which other work has taken."""
+    is_full = outcome is Answer.GLOBAL_FULL and compute_usage(before.records)[1] > 0
+    return is_full and _room(before, action, None) == (True, False)
 
 
 def a_tenant_is_full_by_slots(
@@ -187,10 +189,11 @@ def a_tenant_is_full_by_bytes(
     outcome: Outcome,
     after: State,
 ) -> bool:
-    """An admit is refused for its tenant's bytes alone."""
+    """An admit is refused for its tenant's bytes alone, some of which other work has taken."""
     return (
         outcome is Answer.TENANT_FULL
         and isinstance(action, Admit)
+        and compute_usage(before.records, action.tenant)[1] > 0
         and _room(before, action, action.tenant) == (True, False)
     )
 
@@ -202,8 +205,9 @@ def quarantined_work_fills_the_store(
     after: State,
 ) -> bool:
     """An admit is refused while all the outstanding work is quarantined."""
-    is_full = outcome in (Answer.GLOBAL_FULL, Answer.TENANT_FULL)
-    return is_full and all(r.state is QUARANTINED for r in before.records)
+    outstanding = [record for record in before.records if record.state in OUTSTANDING]
+    is_full = outcome in (Answer.GLOBAL_FULL, Answer.TENANT_FULL) and bool(outstanding)
+    return is_full and all(record.state is QUARANTINED for record in outstanding)
 
 
 def both_budgets_are_full(
@@ -230,6 +234,7 @@ def a_tenant_is_refused_without_having_asked_before(
     return (
         outcome is Answer.GLOBAL_FULL
         and isinstance(action, Admit)
+        and bool(before.records)
         and all(record.tenant != action.tenant for record in before.records)
     )
 

@@ -54,7 +54,7 @@ class Scope(Protocol):
 
     @property
     def expected(self) -> Expected | None:
-        """The recorded numbers, or None where nobody has counted yet."""
+        """The recorded numbers; None, where nobody has counted yet, fails and tells them."""
 
     @property
     def unreachable(self) -> Mapping[str, str]:
@@ -78,6 +78,8 @@ class Machine(Generic[State, Action, Outcome]):
     they return None, or the clause that is false, with its values.
     A witness is a case that some step must show, or the search has looked at too little.
     A property's name is its function's name, and its docstring is its sentence.
+    `answers` are those step properties that say which answer a state calls for: they restate a
+    decision, and so catch much of what the others catch.
     `advance` takes the next step of an action, given the outcomes of its earlier steps, and tells
     whether the action ends with it: some actions are programs, and others may act in between.
     """
@@ -87,6 +89,7 @@ class Machine(Generic[State, Action, Outcome]):
     outcomes: Mapping[type[Any], tuple[str, ...]]
     invariants: tuple[Callable[[Any], str | None], ...]
     step_properties: tuple[Callable[[Any, Any, Any, Any], str | None], ...]
+    answers: tuple[Callable[[Any, Any, Any, Any], str | None], ...]
     witnesses: tuple[Callable[[Any, Any, Any, Any], bool], ...]
     initial_states: Callable[[Any], Sequence[Any]]
     offered_actions: Callable[[Any, Any], Sequence[Any]]

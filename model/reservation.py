@@ -309,6 +309,10 @@ def step(state: State, action: Action) -> tuple[State, Outcome]:
     return STEPS[type(action)](state, action)
 
 
+ANSWERED = 3
+"""The commits of an attempt up to the receiver's answer: reserve, enter, perform."""
+
+
 def committed_states(state: State, action: Action) -> tuple[State, ...]:
     """Return the state before the action, and the state after each of its commits (C3)."""
     return (state, *(after for after, _ in run_program(state, action)))
@@ -321,7 +325,9 @@ def allowed_after_exit(state: State, action: Action, commits: int) -> frozenset[
     had in its hands is lost; `send` and `attempt` leave exactly the steps that had committed.
     """
     states = committed_states(state, action)
-    reached = states[min(commits, len(states) - 1)]
+    reached = [states[min(commits, len(states) - 1)]]
+    if isinstance(action, Attempt) and action.meanwhile is not None and commits == ANSWERED:
+        reached.append(confirm(reached[0], action.meanwhile)[0])  # the other may have been faster
     if isinstance(action, Reserve | Enter | Perform | Send | Attempt):
-        reached, _ = crash(reached, Crash(action.worker))
-    return frozenset({reached})
+        reached = [crash(each, Crash(action.worker))[0] for each in reached]
+    return frozenset(reached)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from model.machine import Expected, Machine
 from model.reservation import STEPS, advance, allowed_after_exit
+from model.reservation_answers import ANSWERS
 from model.reservation_properties import INVARIANTS, STEP_PROPERTIES
 from model.reservation_vocabulary import (
     Action,
@@ -42,7 +43,7 @@ class ReservationScope:
     """Bounds for the dispatch budget.
 
     `workers` are (name, ledger file). `openings` are offered always; `other_openings`, with
-    another value for an id, only once that id is open. `forged_tickets` are offered to
+    another value for an id, only once that id is open. `forged_receipts` are offered to
     `confirm` beside the receipts that the receiver has given. `has_programs` offers `send` and
     `attempt` beside the steps that they are made of, and `has_races` an attempt with another
     confirmation in the middle.
@@ -63,7 +64,7 @@ class ReservationScope:
 
 
 def initial_states(scope: ReservationScope) -> tuple[State, ...]:
-    """Return the state from which a search of the scope starts: no file, and empty hands."""
+    """Return the state from which a search of the scope starts: no file or an empty one."""
     exists = not scope.starts_absent
     return (
         State(
@@ -179,7 +180,8 @@ RESERVATION: Machine[State, Action, Outcome] = Machine(
         Crash: (Answer.CRASHED,),
     },
     invariants=INVARIANTS,
-    step_properties=STEP_PROPERTIES,
+    step_properties=(*STEP_PROPERTIES, *ANSWERS),
+    answers=ANSWERS,
     witnesses=WITNESSES,
     initial_states=initial_states,
     offered_actions=offered_actions,

@@ -44,7 +44,8 @@ def _is_held_by_nobody(state: State, intent: Intent) -> bool:
 
 
 def _count_all_calls(state: State, intent: Intent) -> int:
-    return sum(count_calls(state, led.file, intent.intent_id) for led in state.ledgers)
+    names = [ledger.name or ledger.file for ledger in state.ledgers]
+    return sum(count_calls(state, name, intent.intent_id) for name in names)
 
 
 def _is_unknown_with_the_holder_dead(
@@ -171,7 +172,7 @@ def spent_calls_and_effects_all_differ(
     """The three numbers of one intent differ: more spent than calls, more calls than effects."""
     for ledger in after.ledgers:
         for intent in ledger.intents:
-            calls = count_calls(after, ledger.file, intent.intent_id)
+            calls = count_calls(after, ledger.name or ledger.file, intent.intent_id)
             effects = sum(e.intent_id == intent.intent_id for e in after.receiver.effects)
             if intent.safety is IDEMPOTENT and intent.spent > calls > effects:
                 return True

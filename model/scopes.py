@@ -19,7 +19,6 @@ from model.reservation_vocabulary import IDEMPOTENT, NON_IDEMPOTENT, OpenIntent,
 
 _OWN_CLOCK = "the clock moves by the tick that each action brings along"
 _NO_OLD_RECORD = "no record starts near the last generation"
-_TWO_IDS = "two ids can't show it"
 
 ADMISSION_TINY = AdmissionScope(
     name="TINY",
@@ -63,6 +62,59 @@ ADMISSION_SMALL = AdmissionScope(
         "tick ticked": _OWN_CLOCK,
         "claim generation_exhausted": _NO_OLD_RECORD,
         "redrive generation_exhausted": _NO_OLD_RECORD,
+        "a_tenant_is_full_by_bytes": "a tenant has one slot, so its work never adds up",
+    },
+)
+
+_NO_INIT = "the store exists from the start"
+
+ADMISSION_SUMS = AdmissionScope(
+    name="SUMS",
+    limits=Limits(global_slots=3, global_bytes=5, tenant_slots=2, tenant_bytes=3, item_bytes=3),
+    request_ids=("r1", "r2", "r3", "r4"),
+    tenants=("A", "B"),
+    payloads=("", "aa", "中"),
+    ticks=(0,),
+    generations=(),
+    generation_limit=0,
+    starts_absent=False,
+    is_symmetric=True,
+    expected=Expected(states=5335, transitions=10677, calls=150158, depth=8),
+    unreachable={
+        "tick ticked": _OWN_CLOCK,
+        "admit oversize": "every payload is within the item limit",
+        **{
+            f"{action} store_missing": _NO_INIT
+            for action in ("admit", "claim", "resolve", "quarantine", "redrive", "cancel_unstarted")
+        },
+        "init ready": _NO_INIT,
+        "init limits_mismatch": _NO_INIT,
+        **dict.fromkeys(
+            (
+                "claim claimed",
+                "claim clock_regression",
+                "claim generation_exhausted",
+                "resolve done",
+                "resolve stale",
+                "resolve clock_regression",
+                "quarantine quarantined",
+                "quarantine stale",
+                "quarantine clock_regression",
+                "redrive queued",
+                "redrive stale",
+                "redrive generation_exhausted",
+                "a_record_is_inflight",
+                "a_record_is_quarantined",
+                "a_record_is_done",
+                "a_finished_request_is_replayed",
+                "a_token_is_stale_after_a_new_claim",
+                "a_token_is_stale_by_its_lease_alone",
+                "a_third_generation_is_claimed",
+                "a_redriven_record_is_not_cancelled",
+                "quarantined_work_fills_the_store",
+            ),
+            "no claim is offered: the scope is about sums",
+        ),
     },
 )
 
@@ -77,8 +129,6 @@ ADMISSION_MEDIUM = replace(
         "admit oversize": "every payload is within the item limit",
     },
 )
-
-_NO_INIT = "the store exists from the start"
 
 ADMISSION_X = AdmissionScope(
     name="X",
@@ -191,6 +241,7 @@ SCOPES: dict[str, dict[str, Any]] = {
         for scope in (
             ADMISSION_TINY,
             ADMISSION_SMALL,
+            ADMISSION_SUMS,
             ADMISSION_MEDIUM,
             ADMISSION_X,
             ADMISSION_X_IDS,

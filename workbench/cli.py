@@ -21,6 +21,9 @@ Exit codes: 0 pass, 1 fail, 2 wrong usage, 3 undetermined."""
 COMMANDS = (
     "verify",
     "explore",
+    "experiment",
+    "race",
+    "replay",
     "diff",
     "scopes",
 )

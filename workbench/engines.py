@@ -3,15 +3,18 @@
 import functools
 import multiprocessing
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 
 from conformance.exhaustive import Found, check_exhaustively
+from conformance.replay_report import from_divergence, from_found
 from conformance.walk import run_walk
-from model.checking.explore import Exploration, explore
+from model.checking.explore import Exploration, Watch, explore
+from model.checking.trace_json import encode_report
+from model.checking.trace_report import TraceReport, from_violation
+from model.checking.trace_text import format_report
 from model.scopes import MACHINES, SCOPES
 from workbench.check import Finding
-from workbench.trace_report import build_trace_values, format_trace, format_violation
 
 SHOWN_FAILURES = 3
 
@@ -21,18 +24,18 @@ def _count_seen(outcomes: Mapping[tuple[str, str], int]) -> str:
     return f"{sum(map(bool, outcomes.values()))} of {len(outcomes)} outcomes"
 
 
-def check_model(machine: str, scope: str, *, watches_every_call: bool = True) -> Finding:
+def check_model(machine: str, scope: str, watch: Watch = Watch.EVERY_CALL) -> Finding:
     """Search the model: every property holds, and the numbers are the recorded ones."""
-    found: Exploration = explore(
-        MACHINES[machine], SCOPES[machine][scope], watches_every_call=watches_every_call
-    )
+    found: Exploration = explore(MACHINES[machine], SCOPES[machine][scope], watch=watch)
     covered = (
         f"{found.states:,} states, {found.transitions:,} transitions, {found.calls:,} calls, "
         f"depth {found.depth}, {_count_seen(found.outcomes)}"
     )
-    if watches_every_call:
+    if watch is Watch.EVERY_CALL:
         covered += f", {len(found.witnesses)} of {len(MACHINES[machine].witnesses)} witnesses"
-    report = [line for violation in found.violations for line in format_violation(violation)]
+    if watch is Watch.CHANGES:
+        covered += ", step properties on the transitions"
+    reports = [from_violation(violation) for violation in found.violations]
     return Finding(
         verdict=found.verdict,
         covered=covered,
@@ -43,8 +46,8 @@ def check_model(machine: str, scope: str, *, watches_every_call: bool = True) ->
             "depth": found.depth,
             "outcomes": {" ".join(pair): count for pair, count in found.outcomes.items()},
         },
-        report=(*report, *found.problems),
-        traces=tuple(build_trace_values(violation.trace) for violation in found.violations),
+        report=(*format_reports(reports), *found.problems),
+        traces=tuple(map(encode_report, reports)),
     )
 
 
@@ -58,6 +61,9 @@ def check_conformance(machine: str, scope: str, *, workers: int = 1) -> Finding:
         with ProcessPoolExecutor(min(workers, os.cpu_count() or 1), mp_context=spawn) as executor:
             found = check(executor=executor)
     counts = found.counts
+    repeat = f"admit-one verify --only 'exhaustive {machine} {scope}'"
+    reports = [from_found(each, repeat) for each in select_failures(found.found)]
+    more = len(found.found) - len(reports)
     return Finding(
         verdict=found.verdict,
         covered=(
@@ -73,10 +79,11 @@ def check_conformance(machine: str, scope: str, *, workers: int = 1) -> Finding:
             "outcomes": {" ".join(pair): count for pair, count in found.outcomes.items()},
         },
         report=(
-            *(line for each in found.found[:SHOWN_FAILURES] for line in format_found(each)),
+            *format_reports(reports),
+            *([f"and {more} more divergences at this depth"] if more else []),
             *found.problems,
         ),
-        traces=tuple(build_trace_values(each.trace) for each in found.found[:SHOWN_FAILURES]),
+        traces=tuple(map(encode_report, reports)),
     )
 
 
@@ -88,9 +95,8 @@ def check_walk(machine: str, scope: str, *, seed: int, steps: int) -> Finding:
         f"{found.states:,} of {found.states_of_scope:,} states, {found.transitions:,} of "
         f"{found.transitions_of_scope:,} transitions, {_count_seen(found.outcomes)}, seed {seed}"
     )
-    report: list[str] = []
-    if found.found is not None:
-        report = format_found(Found(*found.found))
+    repeat = f"admit-one verify --only 'walk {machine} {scope}' --seed {seed}"
+    reports = [] if found.found is None else [from_divergence(*found.found, repeat)]
     return Finding(
         verdict=found.verdict,
         covered=covered,
@@ -102,18 +108,20 @@ def check_walk(machine: str, scope: str, *, seed: int, steps: int) -> Finding:
             "seed": seed,
             "outcomes": {" ".join(pair): count for pair, count in found.outcomes.items()},
         },
-        report=tuple(report),
-        traces=() if found.found is None else (build_trace_values(found.found[1]),),
+        report=tuple(format_reports(reports)),
+        traces=tuple(map(encode_report, reports)),
     )
 
 
-def format_found(found: Found) -> list[str]:
-    """Return where implementation and model part: the way there, what was expected and found."""
-    divergence, trace = found.divergence, found.trace
-    return [
-        f"FAIL: the implementation and the model part at {divergence.action!r}",
-        f"  {divergence.kind}: expected {divergence.expected}",
-        f"  {' ' * len(divergence.kind)}  found    {divergence.found}",
-        f"  trace, {len(trace)} steps, from {trace.initial!r}",
-        *(f"    {line}" for line in format_trace(trace)),
-    ]
+def format_reports(reports: Iterable[TraceReport]) -> list[str]:
+    """Return the traces as lines, an empty one between two."""
+    return "\n\n".join(format_report(report).rstrip() for report in reports).splitlines()
+
+
+def select_failures(found: Sequence[Found]) -> list[Found]:
+    """Return one divergence of each kind, at most `SHOWN_FAILURES`: the others look alike."""
+    kinds: dict[tuple[str, str], Found] = {}
+    for each in found:
+        key = (type(each.divergence.action).__name__, each.divergence.kind)
+        kinds.setdefault(key, each)
+    return list(kinds.values())[:SHOWN_FAILURES]

@@ -6,6 +6,7 @@ nightly takes as long as it takes.
 
 from enum import StrEnum
 
+from model.checking.explore import Watch
 from workbench.check import Check
 
 MACHINES = ("admission", "reservation")
@@ -19,6 +20,8 @@ class Profile(StrEnum):
     NIGHTLY = "nightly"
 
 
+HISTORIES = {Profile.QUICK: 10, Profile.FULL: 250, Profile.NIGHTLY: 2_500}
+"""Histories of each machine: 20 in the quick profile, 500 in the full one."""
 WALK_STEPS = {Profile.QUICK: 2_000, Profile.FULL: 40_000, Profile.NIGHTLY: 400_000}
 
 
@@ -28,44 +31,41 @@ def plan_checks(profile: Profile, machines: tuple[str, ...], seed: int) -> tuple
     for machine in machines:
         checks += _plan_model(profile, machine)
         checks += _plan_conformance(profile, machine, seed)
+        checks += _plan_histories(profile, machine, seed)
+    if len(machines) > 1:
+        checks += _plan_both(profile, seed)
     return tuple(checks)
 
 
 def _plan_model(profile: Profile, machine: str) -> list[Check]:
-    """Return the searches of the model alone."""
-    scopes = {"TINY": 1.0, "SMALL": 15.0}
-    if profile is not Profile.QUICK:
-        scopes |= {"MEDIUM": 60.0}
-    checks = [
+    """Return the searches of the model alone, each with what it watches and its weight."""
+    is_quick = profile is Profile.QUICK
+    scopes = {"TINY": (Watch.EVERY_CALL, 1.0)}
+    scopes["SMALL"] = (Watch.CHANGES, 8.0) if is_quick else (Watch.EVERY_CALL, 25.0)
+    if machine == "admission":
+        scopes |= {"SUMS": (Watch.EVERY_CALL, 2.0), "X-ids-tenants": (Watch.NOTHING, 6.0)}
+    if not is_quick:
+        scopes["MEDIUM"] = (Watch.CHANGES, 60.0)
+    if machine == "admission" and not is_quick:
+        scopes |= {"X-ids": (Watch.NOTHING, 12.0), "X": (Watch.NOTHING, 70.0)}
+    return [
         Check(
             f"model {machine} {scope}",
             "workbench.engines:check_model",
-            {"machine": machine, "scope": scope, "watches_every_call": scope != "MEDIUM"},
+            {"machine": machine, "scope": scope, "watch": watch},
             weight,
         )
-        for scope, weight in scopes.items()
+        for scope, (watch, weight) in scopes.items()
     ]
-    if machine == "admission":
-        crosschecks = {"X-ids-tenants": 6.0}
-        if profile is not Profile.QUICK:
-            crosschecks |= {"X-ids": 12.0, "X": 70.0}
-        checks += [
-            Check(
-                f"model {machine} {scope}",
-                "workbench.engines:check_model",
-                {"machine": machine, "scope": scope, "watches_every_call": False},
-                weight,
-            )
-            for scope, weight in crosschecks.items()
-        ]
-    return checks
 
 
 def _plan_conformance(profile: Profile, machine: str, seed: int) -> list[Check]:
     """Return the engines that hold the implementation against the model, call by call."""
     scopes = {"TINY": 2.0}
+    if machine == "admission":
+        scopes["SUMS"] = 10.0
     if profile is not Profile.QUICK:
-        scopes |= {"SMALL": 200.0}
+        scopes["SMALL"] = 200.0
     checks = [
         Check(
             f"exhaustive {machine} {scope}",
@@ -85,3 +85,29 @@ def _plan_conformance(profile: Profile, machine: str, seed: int) -> list[Check]:
         )
     )
     return checks
+
+
+def _plan_histories(profile: Profile, machine: str, seed: int) -> list[Check]:
+    """Return the histories of real processes."""
+    runs = HISTORIES[profile]
+    return [
+        Check(
+            f"histories {machine}",
+            "workbench.crash_engines:check_histories",
+            {"machine": machine, "runs": runs, "seed": seed},
+            runs / 6,
+        )
+    ]
+
+
+def _plan_both(profile: Profile, seed: int) -> list[Check]:
+    """Return what is about both machines at once."""
+    return [
+        Check(
+            "contests",
+            "workbench.crash_engines:check_contests",
+            {"profile": profile, "seed": seed},
+            4.0 if profile is Profile.QUICK else 30.0,
+        ),
+        Check("experiment", "workbench.crash_engines:check_frozen_scenarios", {}, 3.0),
+    ]

@@ -19,7 +19,15 @@ from itertools import pairwise
 from typing import Any
 
 from model.checking.trace import Trace, TraceStep, Violation
-from model.machine import Expected, Machine, Scope, action_name, outcome_name, property_sentence
+from model.machine import (
+    Expected,
+    Machine,
+    Scope,
+    Word,
+    action_name,
+    outcome_name,
+    property_sentence,
+)
 
 DEFAULT_STATE_BUDGET = 5_000_000
 MOST_BOUND = 4096
@@ -31,6 +39,17 @@ class Verdict(StrEnum):
     PASS = "pass"
     FAIL = "fail"
     UNDETERMINED = "undetermined"
+
+
+class Watch(Word):
+    """On which calls a search evaluates the step properties.
+
+    Witnesses are looked for on every call or not at all: most of them are about a refusal.
+    """
+
+    EVERY_CALL = "every call"
+    CHANGES = "changes"
+    NOTHING = "nothing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +128,7 @@ class _Search:
         self.deadlocks: list[Any] = []
         self.broken: dict[str, Violation] = {}
         self.missing_witnesses = list(machine.witnesses)
-        self.found_witnesses: dict[str, tuple[Any, Any, Any]] = {}
+        self.found_witnesses: dict[str, tuple[Any, Any]] = {}
 
     def has_ended(self) -> bool:
         """Tell whether a violation ends the search."""
@@ -138,18 +157,21 @@ class _Search:
             self.bound[id(offered)] = (offered, calls)
         return calls
 
-    def expand(self, state: Any, *, watches_every_call: bool) -> list[Any]:
+    def expand(self, state: Any, watch: Watch) -> list[Any]:
         """Take every offered call from a state, and return the states that are new."""
         parents, scope, machine = self.parents, self.scope, self.machine
+        watches_refusals, watches_changes = watch is Watch.EVERY_CALL, watch is not Watch.NOTHING
         changes = 0
         fresh = []
         for step, action, tally in self.bind(machine.offered_actions(scope, state)):
             after, outcome = step(state, action)
             tally[outcome] += 1
-            if after is state and not watches_every_call:
+            if after is state and not watches_refusals:
                 continue
-            if watches_every_call:
-                self.watch(state, action, outcome, after)
+            if watches_changes:
+                self.watch_properties(state, action, outcome, after)
+            if watches_refusals:
+                self.watch_witnesses(state, action, outcome, after)
                 if after is state:
                     continue
             reached = machine.canonical(scope, after) if self.is_symmetric else after
@@ -165,13 +187,11 @@ class _Search:
             self.deadlocks.append(state)
         return fresh
 
-    def expand_level(
-        self, level: list[Any], state_budget: int, *, watches_every_call: bool
-    ) -> list[Any]:
+    def expand_level(self, level: list[Any], state_budget: int, watch: Watch) -> list[Any]:
         """Expand every state of a level, and return the next level; a part of it at the budget."""
         following: list[Any] = []
         for state in level:
-            following += self.expand(state, watches_every_call=watches_every_call)
+            following += self.expand(state, watch)
             if len(self.parents) > state_budget:
                 break
         return following
@@ -181,22 +201,26 @@ class _Search:
         for check in self.machine.invariants:
             clause = check(state)
             if clause is not None and check.__name__ not in self.broken:
-                self.report("invariant", check, clause, self.trace_to(state))
+                trace = self.trace_to(state)
+                clause = check(trace.states[-1]) or clause  # with the names of the trace
+                self.report("invariant", check, clause, trace)
 
-    def watch(self, before: Any, action: Any, outcome: Any, after: Any) -> None:
-        """Evaluate every step property and the missing witnesses on one call."""
+    def watch_properties(self, before: Any, action: Any, outcome: Any, after: Any) -> None:
+        """Evaluate every step property on one call."""
         for check in self.machine.step_properties:
             clause = check(before, action, outcome, after)
             if clause is not None and check.__name__ not in self.broken:
-                trace = self.extend(self.trace_to(before), action)
-                self.report("step property", check, clause, trace)
-        for witness in self.missing_witnesses:
+                trace = self.extend_showing(self.trace_to(before), action, check)
+                last = trace.steps[-1]
+                shown = check(trace.states[-2], last.action, last.outcome, last.after)
+                self.report("step property", check, shown or clause, trace)
+
+    def watch_witnesses(self, before: Any, action: Any, outcome: Any, after: Any) -> None:
+        """Look for the witnesses that are still missing in one call."""
+        for witness in tuple(self.missing_witnesses):
             if witness(before, action, outcome, after):
-                self.found_witnesses[witness.__name__] = (before, action, outcome)
-        if self.found_witnesses:
-            self.missing_witnesses = [
-                w for w in self.missing_witnesses if w.__name__ not in self.found_witnesses
-            ]
+                self.found_witnesses[witness.__name__] = (before, action)
+                self.missing_witnesses.remove(witness)
 
     def report(self, kind: str, check: Callable[..., Any], clause: str, trace: Trace) -> None:
         """Keep the first violation of a property: breadth first, so it is a shortest one."""
@@ -208,6 +232,22 @@ class _Search:
         after, outcome = self.machine.step(trace.states[-1], action)
         steps = (*trace.steps, TraceStep(action, outcome, after))
         return Trace(trace.machine, trace.scope, trace.initial, steps)
+
+    def extend_showing(self, trace: Trace, action: Any, case: Callable[..., Any]) -> Trace:
+        """Return the trace with one more action, which shows what a representative has shown.
+
+        `case` is a step property that says what is wrong, or a witness. Under symmetry the trace
+        may end in another state of the class, where another action has the same meaning.
+        """
+        if not self.is_symmetric:
+            return self.extend(trace, action)
+        before = trace.states[-1]
+        for candidate in self.machine.offered_actions(self.scope, before):
+            after, outcome = self.machine.step(before, candidate)
+            if case(before, candidate, outcome, after):
+                return self.extend(trace, candidate)
+        message = f"{self.scope.name}: no action from {before} shows {case.__name__}"
+        raise AssertionError(message)
 
     def trace_to(self, state: Any) -> Trace:
         """Return a shortest trace to a visited state.
@@ -254,14 +294,14 @@ def explore(
     *,
     is_symmetric: bool | None = None,
     state_budget: int = DEFAULT_STATE_BUDGET,
-    watches_every_call: bool = True,
+    watch: Watch = Watch.EVERY_CALL,
     stops_at_violation: bool = True,
     progress: Callable[[int], None] = lambda _states: None,
 ) -> Exploration:
     """Search a scope breadth first and return what was seen.
 
-    `watches_every_call` evaluates the step properties and looks for witnesses; without it the
-    search still evaluates every call, every invariant and the coverage of outcomes.
+    `watch` says on which calls the step properties are evaluated; every call, every invariant and
+    the coverage of outcomes are evaluated in any case. Witnesses are looked for on every call only.
     The search ends after the level in which a violation was found, or once more than
     `state_budget` states are known (the verdict is then `undetermined`). Where a scope has several
     initial states, each is searched to its end before the next.
@@ -276,9 +316,7 @@ def explore(
             level = search.visit_initial(initial)
             reached = 0
             while level and not search.has_ended() and len(search.parents) <= state_budget:
-                level = search.expand_level(
-                    level, state_budget, watches_every_call=watches_every_call
-                )
+                level = search.expand_level(level, state_budget, watch)
                 progress(len(search.parents))
                 reached += bool(level)
             depth = max(depth, reached)
@@ -288,7 +326,7 @@ def explore(
         search,
         depth=depth,
         is_complete=not level,
-        watched=watches_every_call,
+        watched=watch is Watch.EVERY_CALL,
         seconds=time.perf_counter() - started,
     )
 
@@ -298,9 +336,10 @@ def _conclude(
 ) -> Exploration:
     """Turn a search that has ended into its result."""
     outcomes = search.count_outcomes()
+    cases = {witness.__name__: witness for witness in search.machine.witnesses}
     witnesses = {
-        name: search.extend(search.trace_to(before), action)
-        for name, (before, action, _) in search.found_witnesses.items()
+        name: search.extend_showing(search.trace_to(before), action, cases[name])
+        for name, (before, action) in search.found_witnesses.items()
     }
     missing = {" ".join(pair) for pair, count in outcomes.items() if not count}
     if watched:

@@ -1,0 +1,292 @@
+"""Histories of real processes: random calls on one store, some die, and the model judges.
+
+N processes call one after another, each what its seed and its own answers suggest; all of them
+share one store. Some end at a statement inside a transaction, and their last call stays without
+an answer. The merged history must be linearizable, and the state that a fresh connection finds
+must be one in which an explaining order can end.
+
+Which interleaving happens is up to the operating system: the seed decides what is called, not when.
+A history that failed is kept, and can be judged again.
+"""
+
+import random
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from conformance.changed_source import Change
+from crash_harness.contest_pool import Pool, WorkerLost, WorkerProcess
+from crash_harness.contest_worker import Answered, Call, Cast, Enlist, Raised, Seen, Stop
+from crash_harness.history_callers import AdmissionCaller, Caller, ReservationCaller
+from model.admission_vocabulary import ABSENT, Init, Limits
+from model.checking.explore import Verdict
+from model.checking.history import UNKNOWN, History, Operation, make_history
+from model.checking.linearizability import Linearizability, check_history
+from model.machine import action_name, outcome_name
+from model.reservation_vocabulary import (
+    InitLedger,
+    InitReceiver,
+    Ledger,
+    OpenIntent,
+    Receiver,
+    Safety,
+    State,
+    Worker,
+)
+from model.scopes import MACHINES
+
+PROCESSES = 4
+CALLS = 10
+DEATHS = 0.5
+"""In how many runs one of the processes dies."""
+EXIT_CODE = 75
+MOST_STATEMENTS = 5
+LIMITS = Limits(global_slots=2, global_bytes=6, tenant_slots=2, tenant_bytes=6, item_bytes=3)
+OPENINGS = (
+    OpenIntent("L1", "i1", "p", Safety.IDEMPOTENT, 3),
+    OpenIntent("L1", "n1", "p", Safety.NON_IDEMPOTENT, 3),
+    OpenIntent("L2", "i1", "p", Safety.IDEMPOTENT, 2),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FailedHistory:
+    """A history that the model does not explain, or whose judge gave up."""
+
+    run: int
+    history: History
+    judged: Linearizability
+    problem: str = ""
+
+
+@dataclass(slots=True)
+class HistoryReport:
+    """What a number of runs has covered."""
+
+    machine: str
+    seed: int
+    runs: int = 0
+    operations: int = 0
+    unanswered: int = 0
+    overlaps: int = 0
+    steps: int = 0
+    outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
+    failed: list[FailedHistory] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def verdict(self) -> Verdict:
+        """Fail if a history is not explained; undetermined if one could not be judged.
+
+        Histories in which nothing overlapped have shown nothing.
+        """
+        verdicts = {each.judged.verdict for each in self.failed}
+        if Verdict.FAIL in verdicts:
+            return Verdict.FAIL
+        return Verdict.UNDETERMINED if verdicts or not self.overlaps else Verdict.PASS
+
+
+@dataclass(frozen=True, slots=True)
+class _Stage:
+    """What a run needs of its machine: how the store begins, who calls, and what can be found."""
+
+    machine: str
+    cast: Cast
+    setting: tuple[Any, ...]
+    initial: Any
+    callers: tuple[Caller, ...]
+    view: Callable[[Any], Any]
+    databases: tuple[str, ...]
+
+
+def _make_stage(machine: str, processes: int) -> _Stage:
+    names = [f"w{number}" for number in range(1, processes + 1)]
+    if machine == "admission":
+        initial = MACHINES[machine].step(ABSENT, Init(LIMITS))[0]
+        callers: tuple[Caller, ...] = tuple(AdmissionCaller() for _ in names)
+        setting: tuple[Any, ...] = (Init(LIMITS),)
+        return _Stage(machine, Cast(), setting, initial, callers, _whole, ("admission",))
+    workers = tuple((name, "L2" if name == names[-1] else "L1") for name in names)
+    files = ("L1", "L2")
+    setting = (*(InitLedger(file, file) for file in files), InitReceiver(), *OPENINGS)
+    state: Any = State(
+        ledgers=tuple(Ledger(file) for file in files),
+        receiver=Receiver(),
+        workers=tuple(Worker(*each) for each in workers),
+    )
+    for action in setting:
+        state, _ = MACHINES[machine].step(state, action)
+    callers = tuple(
+        ReservationCaller(name, ledger, [o.intent_id for o in OPENINGS if o.ledger == ledger])
+        for name, ledger in workers
+    )
+    databases = ("ledger-L1", "ledger-L2", "receiver")
+    return _Stage(machine, Cast(files, workers), setting, state, callers, _durable, databases)
+
+
+def _whole(state: Any) -> Any:
+    return state
+
+
+def _durable(state: Any) -> Any:
+    """Return what survives: hands are gone with their processes."""
+    return (state.ledgers, state.receiver)
+
+
+def run_histories(
+    machine: str,
+    *,
+    runs: int,
+    seed: int,
+    processes: int = PROCESSES,
+    calls: int = CALLS,
+    changes: Sequence[Change] = (),
+    progress: Callable[[int], None] = lambda _runs: None,
+) -> HistoryReport:
+    """Record and judge this many histories."""
+    report = HistoryReport(machine, seed)
+    started = time.perf_counter()
+    with Pool(changes=changes) as pool:
+        for run in range(runs):
+            chance = random.Random(f"{seed} {machine} {run}")
+            stage = _make_stage(machine, processes)
+            recorded = _record(pool, stage, calls, chance)
+            _judge(report, run, stage, recorded)
+            progress(run + 1)
+            if report.failed:
+                break
+    report.seconds = time.perf_counter() - started
+    return report
+
+
+def _record(
+    pool: Pool, stage: _Stage, calls: int, chance: random.Random
+) -> tuple[History, Any, str]:
+    """Let the processes loose on a new store; return their history, and what is found after."""
+    machine, processes = stage.machine, len(stage.callers)
+    victim = chance.randrange(processes) if chance.random() < DEATHS else None
+    seeds = [chance.random() for _ in range(processes)]
+    clients: list[_Client] = []
+    with (
+        tempfile.TemporaryDirectory(prefix="admit-one-history-", dir=_memory()) as folder,
+        pool.borrow(processes + 1) as workers,
+    ):
+        for worker in workers:
+            worker.tell(Enlist(machine, stage.cast, Path(folder)))
+        for action in stage.setting:
+            workers[-1].call(Call(action))
+        for number, worker in enumerate(workers[:processes]):
+            dies_from = chance.randrange(1, calls) if number == victim else calls
+            own = random.Random(seeds[number])
+            caller = stage.callers[number]
+            clients.append(_Client(worker, f"w{number + 1}", caller, own, stage, dies_from))
+        with ThreadPoolExecutor(processes) as threads:
+            list(threads.map(lambda client: client.call_often(calls), clients))
+        seen = workers[-1].look()
+        for worker in workers:
+            if not worker.is_lost:
+                worker.leave()
+    operations = [operation for client in clients for operation in client.operations]
+    problems = [client.problem for client in clients if client.problem]
+    if isinstance(seen, Raised):
+        problems.append(seen.trace)
+    found = seen.state if isinstance(seen, Seen) else None
+    return make_history(machine, operations), found, "\n".join(problems)
+
+
+def _memory() -> str | None:
+    memory = Path("/dev/shm")  # noqa: S108 - the folder made in it gets a name of its own
+    return str(memory) if memory.is_dir() else None
+
+
+@dataclass(slots=True)
+class _Client:
+    """The parent's thread for one process: it gives the calls, and writes down the answers.
+
+    From its call number `dies_from` on, the process is told to end at a statement.
+    """
+
+    worker: WorkerProcess
+    name: str
+    caller: Caller
+    chance: random.Random
+    stage: _Stage
+    dies_from: int
+    operations: list[Operation] = field(default_factory=list)
+    problem: str = ""
+
+    def call_often(self, calls: int) -> None:
+        """Make the calls, one after another, until the process has died or all are made."""
+        for count in range(calls):
+            if not self._call(self._draw_stop() if count >= self.dies_from else None):
+                return
+
+    def _draw_stop(self) -> Stop:
+        """Return a statement at which the process ends, if its next call gets that far."""
+        return Stop(
+            database=self.chance.choice(self.stage.databases),
+            place=self.chance.choice(("before", "after")),
+            statement="",
+            nth=self.chance.randint(1, MOST_STATEMENTS),
+            exit_code=EXIT_CODE,
+        )
+
+    def _call(self, stop: Stop | None) -> bool:
+        """Make one call; tell whether the process is there for another one."""
+        action = self.caller.choose(self.chance)
+        called = time.monotonic_ns()
+        try:
+            self.worker.tell(Call(action, stop=stop))
+            said = self.worker.hear()
+        except WorkerLost as lost:
+            self.operations.append(Operation(self.name, action, UNKNOWN, called, None))
+            if stop is None or lost.has_hung:
+                self.problem = str(lost)
+            return False
+        if not isinstance(said, Answered):
+            self.operations.append(Operation(self.name, action, UNKNOWN, called, None))
+            self.problem = f"{self.name}: {action!r}: {getattr(said, 'trace', said)}"
+            return False
+        answered = Operation(self.name, action, said.outcome, said.called, said.returned)
+        self.operations.append(answered)
+        self.caller.learn(action, said.outcome)
+        return True
+
+
+def _judge(
+    report: HistoryReport, run: int, stage: _Stage, recorded: tuple[History, Any, str]
+) -> None:
+    """Judge a history, and add it to the report."""
+    history, found, problem = recorded
+    machine = MACHINES[stage.machine]
+    judged = check_history(machine, stage.initial, history, final=found, view=stage.view)
+    report.runs += 1
+    report.operations += len(history.operations)
+    report.unanswered += sum(each.outcome is UNKNOWN for each in history.operations)
+    report.overlaps += count_overlaps(history)
+    report.steps += judged.steps
+    report.outcomes.update(
+        (action_name(type(each.action)), outcome_name(each.outcome)) for each in history.operations
+    )
+    if problem:
+        judged = Linearizability(Verdict.FAIL, judged.order, None, problem, (), judged.steps)
+    if judged.verdict is not Verdict.PASS:
+        report.failed.append(FailedHistory(run, history, judged, problem))
+
+
+def count_overlaps(history: History) -> int:
+    """Return how many operations were called while another process was inside one."""
+    overlaps = 0
+    for operation in history.operations:
+        overlaps += any(
+            other.called < operation.called
+            and (other.returned is None or other.returned > operation.called)
+            for other in history.operations
+            if other.process != operation.process
+        )
+    return overlaps

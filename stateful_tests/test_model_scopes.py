@@ -1,0 +1,114 @@
+"""The scopes of both machines: exact numbers, and between them every row of the tables.
+
+A search of SMALL that evaluates every property takes ten to twenty seconds, the others less than
+five; each search is one test, so that they run side by side.
+"""
+
+from typing import Any
+
+import pytest
+
+from model.checking.explore import Verdict, Watch, explore
+from model.machine import Machine
+from model.scopes import ADMISSION_X_IDS_TENANTS, MACHINES, SCOPES
+
+WITHIN_TESTS = ("TINY", "SMALL", "SUMS")
+"""The scopes that are searched in the tests with every property; the rest is for the profiles."""
+
+every_machine = pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES)
+
+
+@pytest.mark.parametrize(
+    ("machine", "scope"),
+    [
+        (MACHINES[machine], scope)
+        for machine, scopes in SCOPES.items()
+        for name, scope in scopes.items()
+        if name in WITHIN_TESTS
+    ],
+    ids=lambda value: value.name,
+)
+def test_a_scope_passes_with_its_recorded_numbers(
+    machine: Machine[Any, Any, Any], scope: Any
+) -> None:
+    """Every property holds, and what is not listed as unreachable was reached."""
+    result = explore(machine, scope)
+
+    assert result.problems == ()
+    assert result.verdict is Verdict.PASS
+    assert result.counts == scope.expected
+    assert sum(result.outcomes.values()) == result.calls
+
+
+def test_scope_x_has_the_numbers_that_other_tools_have_counted() -> None:
+    """With ids and tenants interchangeable X has 117,313 states at depth 21."""
+    result = explore(MACHINES["admission"], ADMISSION_X_IDS_TENANTS, watch=Watch.NOTHING)
+
+    assert result.verdict is Verdict.PASS
+    assert (result.states, result.depth) == (117_313, 21)
+
+
+def test_scope_x_is_recorded_with_the_numbers_that_other_tools_have_counted() -> None:
+    """The full profile searches X, with ids interchangeable and without."""
+    scopes = SCOPES["admission"]
+
+    full = scopes["X"].expected
+
+    assert (full.states, full.transitions) == (1_406_741, 3_299_260)
+    assert (full.calls, full.depth) == (60_919_575, 21)
+    assert scopes["X-ids"].expected.states == 234_621
+
+
+@every_machine
+def test_tiny_and_small_reach_every_pair_of_the_table(machine: Machine[Any, Any, Any]) -> None:
+    """Only the tick, which no protocol has, is listed as unreachable by both.
+
+    That a pair outside the lists is reached is what the searches above show.
+    """
+    pairs = {" ".join(pair) for pair in machine.pairs()}
+
+    missing = pairs.intersection(
+        *(SCOPES[machine.name][name].unreachable for name in ("TINY", "SMALL"))
+    )
+
+    assert missing <= {"tick ticked"}
+
+
+@every_machine
+def test_every_witness_is_shown_by_a_scope_that_the_tests_search(
+    machine: Machine[Any, Any, Any],
+) -> None:
+    """No witness is listed as unreachable by all of them."""
+    scopes = [scope for name, scope in SCOPES[machine.name].items() if name in WITHIN_TESTS]
+
+    for witness in machine.witnesses:
+        assert not all(witness.__name__ in scope.unreachable for scope in scopes)
+
+
+@every_machine
+def test_lists_of_the_unreachable_name_pairs_and_witnesses_with_a_reason(
+    machine: Machine[Any, Any, Any],
+) -> None:
+    """A misspelt name would hide nothing, and mislead a reader."""
+    known = {" ".join(pair) for pair in machine.pairs()}
+    known |= {witness.__name__ for witness in machine.witnesses}
+
+    for scope in SCOPES[machine.name].values():
+        assert scope.unreachable.keys() <= known
+        assert all(scope.unreachable.values())
+
+
+@every_machine
+def test_the_sizes_of_the_scopes_are_as_their_names_say(machine: Machine[Any, Any, Any]) -> None:
+    """TINY has a few hundred states, SMALL at most 50,000, MEDIUM at least 100,000."""
+    states = {name: scope.expected.states for name, scope in SCOPES[machine.name].items()}
+
+    assert 100 <= states["TINY"] < 1_000
+    assert states["SMALL"] <= 50_000
+    assert states["MEDIUM"] >= 100_000
+
+
+@every_machine
+def test_a_scope_is_found_under_its_own_name(machine: Machine[Any, Any, Any]) -> None:
+    """The registry's key is the name that the command takes."""
+    assert [scope.name for scope in SCOPES[machine.name].values()] == list(SCOPES[machine.name])

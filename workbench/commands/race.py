@@ -1,0 +1,101 @@
+"""`admit-one race`: contests between real processes, over and over."""
+
+import json
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from conformance.environment import describe_versions
+from crash_harness.contests import (
+    REPETITIONS,
+    ContestReport,
+    ContestResult,
+    run_contests,
+    select_contests,
+)
+from model.checking.explore import Verdict
+from workbench.exit_codes import EXIT_CODES
+from workbench.profiles import Profile
+from workbench.progress import progress_bar
+from workbench.tables import format_table
+
+DEFAULT_SEED = 1
+
+
+def race(
+    *,
+    contest: Annotated[
+        list[str] | None, typer.Option(help="Only this contest; may be given several times.")
+    ] = None,
+    profile: Annotated[Profile, typer.Option(help="How often to repeat.")] = Profile.QUICK,
+    seed: Annotated[int, typer.Option(help="Deals the parts to the processes.")] = DEFAULT_SEED,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")] = False,
+) -> None:
+    """Let real processes race for the same store, and explain each result by the model."""
+    try:
+        chosen = select_contests(contest)
+    except LookupError as error:
+        raise typer.BadParameter(str(error)) from error
+    with progress_bar("repetitions", len(chosen) * REPETITIONS[profile]) as advance:
+        report = run_contests(profile, seed=seed, names=contest, progress=advance)
+    if as_json:
+        typer.echo(json.dumps(build_race_values(report), indent=2, ensure_ascii=False))
+    else:
+        typer.echo("\n".join(format_race(report)))
+    raise typer.Exit(EXIT_CODES[report.verdict])
+
+
+def format_race(report: ContestReport) -> list[str]:
+    """Return a line for each contest, and all that is known of those that did not pass."""
+    headings = ("", "contest", "times#", "winners#", "orders#", "met#", "outcomes")
+    rows = [
+        (
+            result.verdict,
+            result.name,
+            result.repetitions,
+            result.winners,
+            result.orders,
+            f"{result.met:.0%}",
+            "; ".join(f"{tally} ({number}×)" for tally, number in result.tallies.items()),
+        )
+        for result in report.results
+    ]
+    lines = [f"admit-one race, profile {report.profile}, seed {report.seed}", *describe_versions()]
+    lines += ["", *format_table(headings, rows)]
+    for result in report.results:
+        if result.verdict is not Verdict.PASS:
+            lines += ["", *_format_failures(result), f"repeat: {report.repeat(result.name)}"]
+    passed = sum(result.verdict is Verdict.PASS for result in report.results)
+    count = f"{passed} of {len(report.results)} contests passed"
+    return [*lines, "", f"{report.verdict}: {count} in {report.seconds:.1f} s"]
+
+
+def build_race_values(report: ContestReport) -> dict[str, Any]:
+    """Return the report as JSON has it."""
+    return {
+        "profile": report.profile,
+        "seed": report.seed,
+        "versions": describe_versions(),
+        "verdict": report.verdict,
+        "seconds": round(report.seconds, 3),
+        "contests": [
+            {
+                **asdict(result),
+                "verdict": result.verdict,
+                "seconds": round(result.seconds, 3),
+                "repeat": report.repeat(result.name),
+            }
+            for result in report.results
+        ],
+    }
+
+
+def _format_failures(result: ContestResult) -> list[str]:
+    lines = [f"{result.name} claims: {result.claim}."]
+    for failure in result.failures:
+        lines += [f"{failure.verdict} in repetition {failure.repetition + 1}: {failure.problem}"]
+        lines += [f"  {line}" for line in failure.history]
+        lines += ["  closest:"] * bool(failure.closest)
+        lines += [f"    {line}" for line in failure.closest]
+    return lines
