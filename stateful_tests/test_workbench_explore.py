@@ -105,7 +105,7 @@ def test_every_witness_has_the_length_of_its_shortest_trace_or_a_reason(machine:
         assert shown["unreachable"] == scope.unreachable.get(witness.__name__)
         assert (trace is None) is (shown["unreachable"] is not None)
         if trace is not None:
-            assert len(trace["steps"]) == len(found.witnesses[witness.__name__])
+            assert len(trace["trace"]["steps"]) == len(found.witnesses[witness.__name__])
 
 
 @pytest.mark.parametrize("machine", MACHINES)
@@ -163,10 +163,9 @@ def test_a_broken_property_ends_with_1_its_sentence_and_its_shortest_trace() -> 
 
     assert shown.returncode == 1
     assert "FAIL: the step property nothing_is_ever_done" in shown.stdout
-    assert "claims:   No record is ever done." in shown.stdout
-    assert "is false: a record is done" in shown.stdout
-    assert f"shortest trace, {steps} steps" in shown.stdout
-    assert re.search(rf"{steps}\. Resolve\(token=.*\) → done", shown.stdout)
+    assert "No record is ever done." in shown.stdout
+    assert "a record is done" in shown.stdout
+    assert re.search(rf"\b{steps}\. resolve .* → done", shown.stdout)
 
 
 @pytest.mark.parametrize("form", ["--mermaid", "--dot", "--json"])

@@ -6,10 +6,12 @@ from dataclasses import asdict
 from typing import Any
 
 from model.checking.explore import Exploration, Verdict
+from model.checking.trace_json import encode_report
+from model.checking.trace_report import TraceReport, from_violation
+from model.checking.trace_text import format_report
 from model.machine import Machine, Scope, property_sentence
 from workbench.life_cycle import LIFE_CYCLES, summarize_state
 from workbench.tables import format_table
-from workbench.trace_report import build_trace_values, build_violation_values, format_violation
 
 MOST_DEADLOCK_KINDS = 12
 
@@ -32,7 +34,7 @@ def format_exploration(found: Exploration, scope: Scope, repeat: str) -> list[st
         *_format_deadlocks(found),
     ]
     for violation in found.violations:
-        lines += ["", *format_violation(violation)]
+        lines += ["", *format_report(from_violation(violation, repeat)).rstrip().splitlines()]
     lines += ["", *(f"problem: {problem}" for problem in found.problems)]
     if found.problems:
         lines.append("")
@@ -68,7 +70,7 @@ def build_exploration_values(
             {
                 "name": name,
                 "sentence": sentence,
-                "shortest_trace": build_trace_values(found.witnesses[name])
+                "shortest_trace": encode_report(TraceReport(found.witnesses[name], repeat))
                 if name in found.witnesses
                 else None,
                 "unreachable": scope.unreachable.get(name),
@@ -76,7 +78,7 @@ def build_exploration_values(
             for name, sentence in sentences.items()
         ],
         "deadlocks": {"states": len(found.deadlocks), "kinds": count_deadlock_kinds(found)},
-        "violations": [build_violation_values(violation) for violation in found.violations],
+        "violations": [encode_report(from_violation(each, repeat)) for each in found.violations],
         "problems": list(found.problems),
         "verdict": str(found.verdict),
         "seconds": round(found.seconds, 3),
