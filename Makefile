@@ -51,6 +51,13 @@ experiment: $(READY) ## Run the frozen scenarios of the source articles
 bench: $(READY) ## Measure speed
 	$(BIN)/python -m bench
 
+# cosmic-ray is a tool for this target alone: it is pinned here, and kept apart from the rest.
+.PHONY: mutation
+mutation: $(READY) ## Set the searches on every small change of the code (hours)
+	@test -d .venv/cosmic-ray || $(BIN)/python -m pip install --quiet \
+	  --disable-pip-version-check --target .venv/cosmic-ray cosmic-ray==8.7.0
+	PYTHONPATH=.venv/cosmic-ray $(BIN)/python -m workbench.mutation $(FILES)
+
 .PHONY: format
 format: $(READY) ## Rewrite the code in the project's format
 	$(BIN)/ruff check --fix .

@@ -22,9 +22,13 @@ COMMANDS = (
     "verify",
     "explore",
     "experiment",
+    "crash",
     "race",
+    "power-loss",
+    "trace",
     "replay",
     "diff",
+    "mutants",
     "scopes",
 )
 """The commands, in the order in which the help lists them."""

@@ -20,6 +20,8 @@ class Profile(StrEnum):
     NIGHTLY = "nightly"
 
 
+EXAMPLES = {Profile.QUICK: 40, Profile.FULL: 600, Profile.NIGHTLY: 6_000}
+EXAMPLE_STEPS = 30
 HISTORIES = {Profile.QUICK: 10, Profile.FULL: 250, Profile.NIGHTLY: 2_500}
 """Histories of each machine: 20 in the quick profile, 500 in the full one."""
 WALK_STEPS = {Profile.QUICK: 2_000, Profile.FULL: 40_000, Profile.NIGHTLY: 400_000}
@@ -31,7 +33,8 @@ def plan_checks(profile: Profile, machines: tuple[str, ...], seed: int) -> tuple
     for machine in machines:
         checks += _plan_model(profile, machine)
         checks += _plan_conformance(profile, machine, seed)
-        checks += _plan_histories(profile, machine, seed)
+        checks += _plan_machine(profile, machine, seed)
+        checks += _plan_crashes(profile, machine, seed)
     if len(machines) > 1:
         checks += _plan_both(profile, seed)
     return tuple(checks)
@@ -87,16 +90,31 @@ def _plan_conformance(profile: Profile, machine: str, seed: int) -> list[Check]:
     return checks
 
 
-def _plan_histories(profile: Profile, machine: str, seed: int) -> list[Check]:
-    """Return the histories of real processes."""
+def _plan_machine(profile: Profile, machine: str, seed: int) -> list[Check]:
+    """Return the rule-based machine."""
+    examples = EXAMPLES[profile]
+    options = {"machine": machine, "examples": examples, "steps": EXAMPLE_STEPS, "seed": seed}
+    check = "workbench.crash_engines:check_machine"
+    return [Check(f"hypothesis {machine}", check, options, examples / 8)]
+
+
+def _plan_crashes(profile: Profile, machine: str, seed: int) -> list[Check]:
+    """Return what happens when processes die, meet or lose power; the weights are rough."""
+    deep = {"machine": machine, "profile": str(profile), "seed": seed}
     runs = HISTORIES[profile]
+    histories = {"machine": machine, "runs": runs, "seed": seed}
+    factor = 1.0 if profile is Profile.QUICK else 30.0
+    engines = "workbench.crash_engines"
     return [
+        Check(f"crash {machine}", f"{engines}:check_exits", deep, 6.0 * factor),
+        Check(f"schedules {machine}", f"{engines}:check_schedules", deep, 6.0 * factor),
+        Check(f"histories {machine}", f"{engines}:check_histories", histories, runs / 6),
         Check(
-            f"histories {machine}",
-            "workbench.crash_engines:check_histories",
-            {"machine": machine, "runs": runs, "seed": seed},
-            runs / 6,
-        )
+            f"power-loss {machine}",
+            "workbench.commands.power_loss:check_power_loss",
+            deep,
+            3.0 * factor,
+        ),
     ]
 
 

@@ -2,7 +2,9 @@
 
 import json
 import shlex
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -12,6 +14,8 @@ from model.machine import Machine, Scope
 from model.scopes import MACHINES, SCOPES
 from workbench.exit_codes import EXIT_CODES
 from workbench.exploration_report import build_exploration_values, format_exploration
+from workbench.html.graph_page import format_exploration_html
+from workbench.html.state_graph import GraphRecorder, build_graph
 from workbench.life_cycle import LIFE_CYCLES, ArrowRecorder, format_dot, format_mermaid
 from workbench.progress import progress_bar
 
@@ -27,6 +31,12 @@ def explore(
         bool, typer.Option("--dot", help="Draw the life cycle for Graphviz instead.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")] = False,
+    html_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--html", metavar="FILE", help="Draw the life cycle, and few states, in a page as well."
+        ),
+    ] = None,
     no_symmetry: Annotated[
         bool, typer.Option("--no-symmetry", help="Tell interchangeable names apart.")
     ] = False,
@@ -38,12 +48,14 @@ def explore(
     if mermaid + dot + as_json > 1:
         raise typer.BadParameter("--mermaid, --dot and --json exclude one another")
     known_machine, known_scope = find_scope(machine, scope)
+    is_symmetric = False if no_symmetry else known_scope.is_symmetric
     recorder = ArrowRecorder(LIFE_CYCLES[machine])
+    graph = GraphRecorder(known_machine, known_scope, is_symmetric=is_symmetric)
     found = _search(
         known_machine,
         known_scope,
-        recorder if mermaid or dot else None,
-        is_symmetric=False if no_symmetry else known_scope.is_symmetric,
+        [recorder] * (mermaid or dot or html_file is not None) + [graph] * (html_file is not None),
+        is_symmetric=is_symmetric,
         budget=budget,
     )
     repeat = shlex.join(
@@ -60,6 +72,17 @@ def explore(
         typer.echo(format_mermaid(arrows) if mermaid else format_dot(arrows, machine))
     else:
         typer.echo(report)
+    if html_file is not None:
+        page = format_exploration_html(
+            found,
+            known_machine,
+            known_scope,
+            tuple(recorder.arrows),
+            graph=build_graph(graph, found),
+            repeat=repeat,
+        )
+        html_file.write_text(page, "utf-8")
+        typer.echo(f"page: {html_file}", err=True)
     if found.verdict is not search.Verdict.PASS and (mermaid or dot or as_json):
         typer.echo(report, err=True)
     raise typer.Exit(EXIT_CODES[found.verdict])
@@ -78,14 +101,13 @@ def find_scope(machine: str, scope: str) -> tuple[Machine[Any, Any, Any], Scope]
 def _search(
     machine: Machine[Any, Any, Any],
     scope: Scope,
-    recorder: ArrowRecorder | None,
+    recorders: Sequence[Callable[[Any, Any, Any, Any], None]],
     *,
     is_symmetric: bool,
     budget: int,
 ) -> search.Exploration:
     """Search the scope under a progress bar; a recorder sees each call as a step property does."""
-    if recorder is not None:
-        machine = replace(machine, step_properties=(*machine.step_properties, recorder))
+    machine = replace(machine, step_properties=(*machine.step_properties, *recorders))
     is_counted = scope.expected is not None and scope.is_symmetric is is_symmetric
     total = scope.expected.states if scope.expected is not None and is_counted else None
     with progress_bar(f"{machine.name} {scope.name}", total) as advance:

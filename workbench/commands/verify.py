@@ -16,8 +16,11 @@ import typer
 
 from conformance.environment import describe_versions
 from model.checking.explore import Verdict
+from model.checking.trace_json import decode_report
+from model.checking.trace_shapes import TraceFormatError
 from workbench.check import Check, Finding, run_check
 from workbench.exit_codes import EXIT_CODES
+from workbench.html.trace_page import format_trace_html
 from workbench.profiles import MACHINES, Profile, plan_checks
 from workbench.progress import progress_bar
 
@@ -97,10 +100,22 @@ def format_finding(finding: Finding) -> list[str]:
     lines += [f"      {line}" for line in finding.report]
     for number, values in enumerate(finding.traces, start=1):
         path = FAILURES / f"{re.sub(r'[^a-z0-9]+', '-', finding.name.lower())}-{number}.json"
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(json.dumps(values, indent=2, ensure_ascii=False), "utf-8")
-        lines.append(f"      trace: {path}")
+        lines += [f"      {line}" for line in write_failure(path, values)]
     return [*lines, f"      repeat: {finding.repeat}"]
+
+
+def write_failure(path: Path, values: Any) -> list[str]:
+    """Write a counterexample as a file, and as a page to look at beside it; return where."""
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(values, indent=2, ensure_ascii=False), "utf-8")
+    lines = [f"trace: {path}"]
+    try:
+        report = decode_report(values)
+    except TraceFormatError:  # what has another form than a trace has no page
+        return lines
+    page = path.with_suffix(".html")
+    page.write_text(format_trace_html(report), "utf-8")
+    return [*lines, f"page:  {page}"]
 
 
 def _count(findings: Sequence[Finding]) -> str:

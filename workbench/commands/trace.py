@@ -1,0 +1,112 @@
+"""`admit-one trace`: a shortest counterexample for a planted mistake, in any of the formats."""
+
+import shlex
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from conformance.mutants.catalogue import UnknownMutant, find_mutant
+from conformance.mutants.kills import Survived, explore_mutant, kill_by_exhaustive
+from conformance.mutants.mutant import Engine, Mutant
+from conformance.replay_report import from_found
+from model.checking.trace_itf import dump_itf
+from model.checking.trace_json import dump_report
+from model.checking.trace_mermaid import format_mermaid
+from model.checking.trace_pytest import NotExportable, format_pytest
+from model.checking.trace_report import TraceReport, from_violation
+from model.checking.trace_text import format_report
+from model.machine import Word
+
+DEFAULT_SEED = 1
+
+
+class Format(Word):
+    """How a trace is written."""
+
+    TEXT = "text"
+    JSON = "json"
+    ITF = "itf"
+    MERMAID = "mermaid"
+    PYTEST = "pytest"
+    HTML = "html"
+
+
+def trace(
+    name: Annotated[str, typer.Argument(help="A planted mistake; see `admit-one mutants list`.")],
+    *,
+    engine: Annotated[
+        Engine | None, typer.Option(help="What is to find it; the one that it names otherwise.")
+    ] = None,
+    output: Annotated[Format, typer.Option("--format", help="How to write it.")] = Format.TEXT,
+    seed: Annotated[int, typer.Option(help="The seed of what is drawn by chance.")] = DEFAULT_SEED,
+) -> None:
+    """Show a shortest trace on which a planted mistake is seen (exit code 1: none was found)."""
+    try:
+        mutant = find_mutant(name)
+    except UnknownMutant as error:
+        raise typer.BadParameter(str(error)) from error
+    chosen = engine or mutant.engine
+    if chosen is None or chosen not in FINDERS:
+        known = ", ".join(FINDERS)
+        raise typer.BadParameter(f"{name} is found by {chosen}; a trace is made by {known}")
+    if mutant.is_of_the_model is not (chosen is Engine.EXPLORE):
+        side = "the model" if mutant.is_of_the_model else "the implementation"
+        raise typer.BadParameter(f"{name} changes {side}, and {chosen} does not look there")
+    repeat = shlex.join(["admit-one", "trace", name] + ["--engine", chosen] * (engine is not None))
+    try:
+        report = FINDERS[chosen](mutant, repeat, seed)
+    except Survived as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(1) from error
+    typer.echo(write_report(report, output).rstrip())
+
+
+def write_report(report: TraceReport, output: Format) -> str:
+    """Return the report in a format; wrong usage if it can't be written so."""
+    if output is Format.HTML:
+        from workbench.html.trace_page import format_trace_html  # noqa: PLC0415 - only if asked for
+
+        return format_trace_html(report)
+    try:
+        return WRITERS[output](report)
+    except NotExportable as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+WRITERS: dict[Format, Callable[[TraceReport], str]] = {
+    Format.TEXT: format_report,
+    Format.JSON: dump_report,
+    Format.ITF: dump_itf,
+    Format.MERMAID: format_mermaid,
+    Format.PYTEST: format_pytest,
+}
+
+
+def _find_by_exhaustive(mutant: Mutant, repeat: str, seed: int) -> TraceReport:  # noqa: ARG001
+    return from_found(kill_by_exhaustive(mutant), repeat)
+
+
+def _find_by_explore(mutant: Mutant, repeat: str, seed: int) -> TraceReport:  # noqa: ARG001
+    violations = explore_mutant(mutant).violations
+    named = [each for each in violations if each.property_name == mutant.killer]
+    if not violations:
+        raise Survived(f"{mutant.name} survives {mutant.scope}")
+    return from_violation(min(named or violations, key=lambda each: len(each.trace)), repeat)
+
+
+def _find_by_crash(mutant: Mutant, repeat: str, seed: int) -> TraceReport:
+    from crash_harness.exits import run_exits  # noqa: PLC0415 - starts processes, only if asked for
+
+    failures = run_exits(mutant.machine, seed=seed, changes=mutant.changes).failures
+    if not failures:
+        raise Survived(f"{mutant.name} survives every exit of the quick profile")
+    report: TraceReport = min(failures, key=lambda each: len(each.report.trace)).report
+    return TraceReport(report.trace, repeat, report.failures, report.versions)
+
+
+FINDERS: dict[Engine, Callable[[Mutant, str, int], TraceReport]] = {
+    Engine.EXPLORE: _find_by_explore,
+    Engine.EXHAUSTIVE: _find_by_exhaustive,
+    Engine.CRASH: _find_by_crash,
+}

@@ -1,0 +1,123 @@
+"""Sets the searches on every small change of the code that cosmic-ray can make: `make mutation`.
+
+Beside the planted mistakes, which somebody thought of, these are the ones that nobody did: another
+comparison, another number, a negated condition, a decorator less. Each is loaded in memory and
+judged like a mutant, by the scopes that are small, and then by the rule-based machine.
+
+Not here: a change of SQL or of a schema, which cosmic-ray takes for text; and `|`, which stands
+for a choice of types wherever these packages use it.
+
+Run it as `python -m workbench.mutation [FILE ...]`; it needs cosmic-ray.
+"""
+
+import importlib
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import typer
+
+from conformance.changed_source import load_changed_implementation, read_source
+from conformance.exhaustive import check_exhaustively
+from conformance.mutants.kills import EngineEntry, Kill, explore_mutant
+from conformance.mutants.matrix import Ending, Trial, run_trials
+from conformance.mutants.mutant import Engine, Mutant, make_edit
+from conformance.mutants.scopes import find_scope
+from workbench.mutant_engines import run_hypothesis
+from workbench.progress import progress_bar
+
+SCOPES = {
+    "admission": ("TINY", "TEXTS"),
+    "reservation": ("TINY", "FIELDS", "TWICE", "CONFLICTS"),
+}
+LIMIT_SECONDS = 60.0
+MODEL_FILES = (
+    "model/admission.py",
+    "model/admission_vocabulary.py",
+    "model/reservation.py",
+    "model/reservation_vocabulary.py",
+)
+IMPLEMENTATION_FILES = {
+    "impl/sqlite/admission.py": ("admission",),
+    "impl/sqlite/admission_store.py": ("admission",),
+    "impl/sqlite/connection.py": ("admission", "reservation"),
+    "impl/sqlite/inputs.py": ("admission", "reservation"),
+    "impl/sqlite/receiver.py": ("reservation",),
+    "impl/sqlite/reservation.py": ("reservation",),
+    "impl/sqlite/store.py": ("admission", "reservation"),
+    "impl/sqlite/vocabulary.py": ("reservation",),
+}
+
+
+def kill_small_change(mutant: Mutant, seed: int) -> Kill | None:
+    """Set the searches of all small scopes on a change, and the rule-based machine at the end."""
+    machines = IMPLEMENTATION_FILES.get(mutant.file, (mutant.machine,))
+    if mutant.is_of_the_model:
+        found = explore_mutant(mutant)
+        names = [violation.property_name for violation in found.violations]
+        problems = [*names, *found.problems]
+        return Kill((problems[0],), found.depth) if problems else None
+    version = load_changed_implementation(mutant.changes)
+    for machine in machines:
+        for scope in SCOPES[machine]:
+            parted = check_exhaustively(machine, find_scope(machine, scope), implementation=version)
+            if parted.found:
+                return Kill((parted.found[0].divergence.kind,), len(parted.found[0].trace))
+            if parted.counts.calls == 0:
+                return Kill(parted.problems, 0)
+    kills = (run_hypothesis(replace(mutant, machine=machine), seed) for machine in machines)
+    return next((kill for kill in kills if kill is not None), None)
+
+
+def find_small_changes(file: str) -> Iterator[Mutant]:
+    """Yield every change of a file that cosmic-ray can make, as a mutant."""
+    plugins: Any = importlib.import_module("cosmic_ray.plugins")
+    mutating: Any = importlib.import_module("cosmic_ray.mutating")
+    trees: Any = importlib.import_module("cosmic_ray.ast")
+    text = read_source(file)
+    tree = trees.get_ast(text)
+    machine = "reservation" if "reservation" in file else "admission"
+    for name in sorted(plugins.operator_names()):
+        if "_BitOr_" in name or name.startswith("core/Variable"):
+            continue
+        operator = plugins.get_operator(name)()
+        nodes = list(trees.ast_nodes(tree))
+        for occurrence in range(sum(len(list(operator.mutation_positions(n))) for n in nodes)):
+            changed = mutating.mutate_code(text, operator, occurrence)
+            if changed is None or changed == text:
+                continue
+            yield Mutant(
+                name=f"{file} {name.removeprefix('core/')} {occurrence}",
+                machine=machine,
+                rule="",
+                why="",
+                file=file,
+                edit=make_edit(text, changed),
+                engine=Engine.EXHAUSTIVE,
+            )
+
+
+def main(files: list[str]) -> int:
+    """Judge every small change, print those that survive, and return the exit code."""
+    entry = EngineEntry(Engine.EXHAUSTIVE, kill_small_change)
+    chosen = files or [*IMPLEMENTATION_FILES, *MODEL_FILES]
+    trials = [Trial(each, entry, 0) for file in chosen for each in find_small_changes(file)]
+    by_name = {trial.mutant.name: trial.mutant for trial in trials}
+    endings = dict.fromkeys(Ending, 0)
+    with progress_bar("small changes", len(trials)) as advance:
+        for result in run_trials(
+            trials, workers=os.cpu_count() or 1, limit_seconds=LIMIT_SECONDS, progress=advance
+        ):
+            is_broken = result.ending is Ending.ERROR
+            endings[Ending.KILLED if is_broken else result.ending] += 1
+            if result.ending in (Ending.SURVIVED, Ending.TIMEOUT):
+                typer.echo(f"{result.ending}: {result.mutant}")
+                typer.echo(by_name[result.mutant].edit)
+    typer.echo(", ".join(f"{count} {ending}" for ending, count in endings.items()))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
