@@ -8,7 +8,6 @@ Not here: what a child makes of a call (`child`).
 
 from collections.abc import Callable, Mapping
 from dataclasses import astuple, dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -44,11 +43,16 @@ ERROR_NAMES = {
 
 def operation_name(action: Any) -> str:
     """Return the name of an operation: "admit", "init_ledger", "open ledger"."""
-    return f"open {action.kind}" if isinstance(action, Open) else _action_name(type(action))
+    if isinstance(action, Open):
+        return f"open {action.kind}"
+    kind = type(action)
+    if kind not in _NAMES:
+        _NAMES[kind] = action_name(kind)
+    return _NAMES[kind]
 
 
-_action_name = lru_cache(action_name)
-"""A name is asked for once a call, and made of a class by a regular expression."""
+_NAMES: dict[type[Any], str] = {}
+"""A name is asked for once a call, and takes a regular expression to be made."""
 
 
 def step(machine: Machine[Any, Any, Any], state: Any, action: Any) -> tuple[Any, Any]:

@@ -165,8 +165,8 @@ class _Trial:
             stores = self.binding.open_stores(operation)
         except self.errors:  # the store is missing, and the call has no statement
             return None
-        except Exception as error:  # noqa: BLE001 - no fault has been put in its way yet
-            wrong = Wrong("exception", "an open store", f"{type(error).__name__}: {error}")
+        except Exception as unasked:  # noqa: BLE001 - no fault has been put in its way yet
+            wrong = Wrong("exception", "an open store", f"{type(unasked).__name__}: {unasked}")
             return Tried(self.boundary, self.storage.fault, Seen(None, (wrong,)))
         with contextlib.ExitStack() as stack:
             stack.callback(_close, stores)

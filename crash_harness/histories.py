@@ -25,7 +25,14 @@ from crash_harness.contest_worker import Answered, Call, Cast, Enlist, Raised, S
 from crash_harness.history_callers import AdmissionCaller, Caller, ReservationCaller
 from model.admission_vocabulary import ABSENT, Init, Limits
 from model.checking.explore import Verdict
-from model.checking.history import UNKNOWN, History, Operation, make_history
+from model.checking.history import (
+    UNKNOWN,
+    History,
+    Operation,
+    dump_history,
+    load_history,
+    make_history,
+)
 from model.checking.linearizability import Linearizability, check_history
 from model.machine import action_name, outcome_name
 from model.reservation_vocabulary import (
@@ -277,6 +284,34 @@ def _judge(
         judged = Linearizability(Verdict.FAIL, judged.order, None, problem, (), judged.steps)
     if judged.verdict is not Verdict.PASS:
         report.failed.append(FailedHistory(run, history, judged, problem))
+
+
+def keep_history(folder: Path, failed: FailedHistory) -> Path:
+    """Write a history that failed into a file of the folder, and return its path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"history-{failed.history.machine}-{failed.run}.json"
+    path.write_text(dump_history(failed.history), "utf-8")
+    return path
+
+
+def judge_kept(text: str) -> HistoryReport:
+    """Judge a kept history again, by its answers: the state that was found is not in the file.
+
+    `TraceFormatError` if it is none; `LookupError` if it has other processes than a run here.
+    """
+    history = load_history(text)
+    names = {operation.process for operation in history.operations}
+    stage = _make_stage(history.machine, max([PROCESSES, *map(_number_of, names)]))
+    report = HistoryReport(history.machine, seed=0)
+    _judge(report, 0, stage, (history, None, ""))
+    return report
+
+
+def _number_of(process: str) -> int:
+    """Return the number of a process: "w3" is the third."""
+    if not process.startswith("w") or not process[1:].isdecimal():
+        raise LookupError(f"no process of a run here is called {process!r}")
+    return int(process[1:])
 
 
 def count_overlaps(history: History) -> int:

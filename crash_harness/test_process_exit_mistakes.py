@@ -26,6 +26,10 @@ INSERT_EFFECT = (
     '            effect = connection.execute(\n                """\n'
     "                insert into effect"
 )
+CANCEL = """\
+                \"\"\"
+                update task
+                set state = 'cancelled'"""
 LOCK = '            connection.execute("rollback")\n        connection.execute(begin)'
 CLOSE = "        self._connection.close()\n\n    def __enter__"
 READ_INTENT = """\
@@ -33,6 +37,7 @@ READ_INTENT = """\
             intent = connection.execute(
                 \"\"\"
                 select payload, safety, cap, spent, ticket"""
+INIT = "def init(path: StorePath, name"
 FIND_OLD = '''\
 def _find_old(ledger: Ledger, intent_id: str) -> Permit | None:
     row = ledger._connection.execute(
@@ -128,11 +133,9 @@ MISTAKES = {
         (
             Change(
                 STORE,
-                '                """\n                update task\n'
-                "                set state = 'cancelled'",
-                '                "commit"\n            )\n            updated = connection.execute(\n'
-                '                """\n                update task\n'
-                "                set state = 'cancelled'",
+                CANCEL,
+                '                "commit"\n            )\n'
+                f"            updated = connection.execute(\n{CANCEL}",
             ),
             Change(
                 CONNECTION,

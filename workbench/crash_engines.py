@@ -1,6 +1,7 @@
 """The engines of the crash harness as `verify` calls them: each returns a `Finding`."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from crash_harness.contests import run_contests
 from crash_harness.exits import run_exits
@@ -58,23 +59,32 @@ def check_frozen_scenarios() -> Finding:
 def check_histories(machine: str, *, runs: int, seed: int) -> Finding:
     """Record histories of real processes, some of which die, and judge them by the model."""
     report = run_histories(machine, runs=runs, seed=seed)
-    seen = {pair for pair in report.outcomes if pair in set(MACHINES[machine].pairs())}
+    covered, counts = describe_histories(report)
     return Finding(
         verdict=report.verdict,
-        covered=(
-            f"{report.runs} histories, {report.operations:,} calls, {report.overlaps:,} inside "
-            f"another one, {report.unanswered} unanswered, {len(seen)} outcomes, seed {seed}"
-        ),
-        counts={
-            "runs": report.runs,
-            "operations": report.operations,
-            "overlaps": report.overlaps,
-            "unanswered": report.unanswered,
-            "steps": report.steps,
-            "outcomes": {" ".join(pair): count for pair, count in report.outcomes.items()},
-        },
+        covered=covered,
+        counts=counts,
         report=tuple(format_failed_histories(report)),
     )
+
+
+def describe_histories(report: HistoryReport) -> tuple[str, dict[str, Any]]:
+    """Return what histories have covered, in a line and as values."""
+    pairs = set(MACHINES[report.machine].pairs())
+    seen = sum(pair in pairs for pair in report.outcomes)
+    covered = (
+        f"{report.runs} histories, {report.operations:,} calls, {report.overlaps:,} inside "
+        f"another one, {report.unanswered} unanswered, {seen} outcomes, seed {report.seed}"
+    )
+    counts = {
+        "runs": report.runs,
+        "operations": report.operations,
+        "overlaps": report.overlaps,
+        "unanswered": report.unanswered,
+        "steps": report.steps,
+        "outcomes": {" ".join(pair): count for pair, count in report.outcomes.items()},
+    }
+    return covered, counts
 
 
 def check_exits(machine: str, *, profile: str, seed: int) -> Finding:

@@ -1,7 +1,9 @@
-"""`admit-one race`: contests between real processes, over and over."""
+"""`admit-one race`: contests between real processes, schedules of calls, judged histories."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -16,7 +18,7 @@ from crash_harness.contests import (
 )
 from model.checking.explore import Verdict
 from workbench.exit_codes import EXIT_CODES
-from workbench.profiles import Profile
+from workbench.profiles import MACHINES, Profile
 from workbench.progress import progress_bar
 from workbench.tables import format_table
 
@@ -28,11 +30,41 @@ def race(
     contest: Annotated[
         list[str] | None, typer.Option(help="Only this contest; may be given several times.")
     ] = None,
+    schedules: Annotated[
+        bool, typer.Option("--schedules", help="Every interleaving of two or three calls instead.")
+    ] = False,
+    histories: Annotated[
+        bool, typer.Option("--histories", help="Judged histories of real processes instead.")
+    ] = False,
+    judge: Annotated[
+        Path | None, typer.Option(help="Judge the history in this file again, and nothing else.")
+    ] = None,
+    machine: Annotated[
+        str | None, typer.Option(help="With --schedules or --histories, only this machine.")
+    ] = None,
     profile: Annotated[Profile, typer.Option(help="How often to repeat.")] = Profile.QUICK,
     seed: Annotated[int, typer.Option(help="Deals the parts to the processes.")] = DEFAULT_SEED,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")] = False,
 ) -> None:
     """Let real processes race for the same store, and explain each result by the model."""
+    if sum((bool(contest), schedules, histories, judge is not None)) > 1:
+        raise typer.BadParameter("--contest, --schedules, --histories and --judge exclude another")
+    if machine is not None and (machine not in MACHINES or not (schedules or histories)):
+        raise typer.BadParameter(
+            f"--machine takes {' or '.join(MACHINES)}, with --schedules or --histories"
+        )
+    if schedules or histories or judge is not None:
+        machines = tuple(MACHINES) if machine is None else (machine,)
+        raise typer.Exit(
+            race_otherwise(
+                machines,
+                profile,
+                seed,
+                judged=judge,
+                with_schedules=schedules,
+                as_json=as_json,
+            )
+        )
     try:
         chosen = select_contests(contest)
     except LookupError as error:
@@ -44,6 +76,34 @@ def race(
     else:
         typer.echo("\n".join(format_race(report)))
     raise typer.Exit(EXIT_CODES[report.verdict])
+
+
+def race_otherwise(
+    machines: Sequence[str],
+    profile: Profile,
+    seed: int,
+    *,
+    judged: Path | None,
+    with_schedules: bool,
+    as_json: bool,
+) -> int:
+    """Run schedules or histories, or judge a kept history; return the exit code."""
+    from workbench import interleavings  # noqa: PLC0415 - the engines start only if asked for
+
+    if judged is not None:
+        try:
+            verdict, values, lines = interleavings.judge_file(judged)
+        except (OSError, ValueError, LookupError) as error:
+            raise typer.BadParameter(f"{judged}: {error}") from error
+    elif with_schedules:
+        verdict, values, lines = interleavings.race_schedules(machines, profile, seed)
+    else:
+        verdict, values, lines = interleavings.race_histories(machines, profile, seed)
+    if as_json:
+        typer.echo(json.dumps(values, indent=2, ensure_ascii=False))
+    else:
+        typer.echo("\n".join([*describe_versions(), "", *lines, "", f"verdict: {verdict}"]))
+    return EXIT_CODES[verdict]
 
 
 def format_race(report: ContestReport) -> list[str]:

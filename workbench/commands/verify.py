@@ -23,6 +23,7 @@ from workbench.exit_codes import EXIT_CODES
 from workbench.html.trace_page import format_trace_html
 from workbench.profiles import MACHINES, Profile, plan_checks
 from workbench.progress import progress_bar
+from workbench.verdicts import conclude
 
 DEFAULT_SEED = 1
 FAILURES = Path("admit-one-failures")
@@ -82,14 +83,6 @@ def run_checks(checks: Sequence[Check]) -> Iterator[Finding]:
             finding = futures[number].result()
             advance(number + 1)
             yield finding
-
-
-def conclude(verdicts: Sequence[Verdict]) -> Verdict:
-    """Return the one verdict: a failure outweighs all, and undetermined never passes."""
-    for verdict in (Verdict.FAIL, Verdict.UNDETERMINED):
-        if verdict in verdicts:
-            return verdict
-    return Verdict.PASS
 
 
 def format_finding(finding: Finding) -> list[str]:

@@ -175,8 +175,9 @@ def draw_states(moment: Moment, *, is_open: bool) -> Markup:
         caption = "Specified" if moment.found and moment.found.entities else "State"
         tables.append(draw_state(f"{caption} {when}", moment.entities, SAID))
     if moment.found is not None and moment.found.entities is not None:
-        caption = f"Found in the implementation {when}"
-        tables.append(draw_state(caption, moment.found.entities, UNLIKE, kind="found"))
+        caption = f"Found in the implementation {when}, where it differs"
+        unlike = [each for each in moment.found.entities if each.mark is not Mark.SAME]
+        tables.append(draw_state(caption, unlike, UNLIKE, kind="found"))
     if not tables:
         tables.append(element("p", f"Nobody looked at the state {when}.", class_="quiet"))
     return wrap_state(f"State {when}", tables, is_open=is_open)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from model.checking.explore import Exploration, Watch, explore
+from model.checking.explore import Exploration, explore
 from model.checking.trace import Trace
 from model.checking.trace_report import adopt_trace
 from model.machine import Machine, action_name, outcome_name
@@ -20,6 +20,7 @@ from workbench.play.board import Board, parts
 STATE_BUDGETS = (500, 2_000, 8_000, 32_000)
 MOST_SECONDS = 60.0
 PARTING = "parting"
+"""The name of the invariant of `build_pair_machine`, which breaks where the two part."""
 BROKEN = "broken "
 """Before the name of a property that the mutant breaks."""
 
@@ -94,11 +95,12 @@ class Search:
 
     def _keep(self, traces: Mapping[str, Trace]) -> None:
         states = list(self.board.machine.initial_states(self.board.scope))
-        journeys = {
-            name: Journey(states.index(trace.initial), tuple(step.action for step in trace.steps))
-            for name, trace in traces.items()
-        }
-        self.found = {**self.found, **journeys}
+        for name, trace in traces.items():
+            actions = tuple(step.action for step in trace.steps)
+            self._add(name, Journey(states.index(trace.initial), actions))
+
+    def _add(self, name: str, journey: Journey) -> None:
+        self.found = {**self.found, name: journey}
 
     def _advance(self, states: int) -> None:
         self.states = max(self.states, states)
@@ -111,28 +113,21 @@ class MutantSearch(Search):
 
     def _search_once(self, budget: int) -> bool:
         """Search both side by side until they part, then the mutant for what it breaks."""
-        both = self._search_both(budget)
+        both = None if PARTING in self.found else self._search_both(budget)
         broken = self._search_broken(budget)
-        self.is_complete = both.is_complete and broken.is_complete
+        self.is_complete = broken.is_complete and (both is None or both.is_complete)
         return self.is_complete or (PARTING in self.found and len(self.found) > 1)
 
     def _search_both(self, budget: int) -> Exploration:
-        machine = build_pair_machine(self.board)
+        machine, scope = build_pair_machine(self.board), self.board.scope
         result = explore(
-            machine,
-            self.board.scope,
-            is_symmetric=False,
-            state_budget=budget,
-            watch=Watch.EVERY_CALL,
-            progress=self._advance,
+            machine, scope, is_symmetric=False, state_budget=budget, progress=self._advance
         )
-        states = list(machine.initial_states(self.board.scope))
-        for name, trace in result.witnesses.items():
+        states = list(machine.initial_states(scope))
+        for violation in result.violations:
+            trace = violation.trace
             actions = tuple(step.action for step in trace.steps)
-            self.found = {**self.found, name: Journey(states.index(trace.initial), actions)}
-        for number, pair in enumerate(states):
-            if pair.has_parted:
-                self.found = {**self.found, PARTING: Journey(number, ())}
+            self._add(violation.property_name, Journey(states.index(trace.initial), actions))
         return result
 
     def _search_broken(self, budget: int) -> Exploration:
@@ -151,7 +146,7 @@ class MutantSearch(Search):
             trace = violation.trace
             actions = tuple(step.action for step in adopt_trace(trace).steps)
             journey = Journey(states.index(trace.initial), actions)
-            self.found = {**self.found, f"{BROKEN}{violation.property_name}": journey}
+            self._add(f"{BROKEN}{violation.property_name}", journey)
         return result
 
 
@@ -184,18 +179,18 @@ def build_pair_machine(board: Board) -> Machine[Any, Any, Any]:
     def offer(scope: Any, at: Pair) -> tuple[Any, ...]:
         return () if at.has_parted else tuple(machine.offered_actions(scope, at.state))
 
-    def part(_before: Any, _action: Any, _outcome: Any, after: Pair) -> bool:
-        return after.has_parted
+    def parting(at: Pair) -> str | None:
+        """The mutant does as the model does."""
+        return "they part" if at.has_parted else None
 
-    part.__name__ = PARTING
     return replace(
         machine,
         steps=dict.fromkeys(machine.steps, take),
         initial_states=begin,
         offered_actions=offer,
-        invariants=(),
+        invariants=(parting,),
         step_properties=(),
-        witnesses=(part,),
+        witnesses=(),
     )
 
 
