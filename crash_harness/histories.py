@@ -21,7 +21,7 @@ from typing import Any
 
 from conformance.changed_source import Change
 from crash_harness.contest_pool import Pool, WorkerLost, WorkerProcess
-from crash_harness.contest_worker import Answered, Call, Cast, Enlist, Raised, Seen, Stop
+from crash_harness.contest_worker import Answered, Call, Cast, Enlist, Manner, Raised, Seen, Stop
 from crash_harness.history_callers import AdmissionCaller, Caller, ReservationCaller
 from model.admission_vocabulary import ABSENT, Init, Limits
 from model.checking.explore import Verdict
@@ -248,7 +248,8 @@ class _Client:
         action = self.caller.choose(self.chance)
         called = time.monotonic_ns()
         try:
-            self.worker.tell(Call(action, stop=stop))
+            manner = Manner(self.chance.randrange(1 << 30), is_eager=False)
+            self.worker.tell(Call(action, stop=stop, manner=manner))
             said = self.worker.hear()
         except WorkerLost as lost:
             self.operations.append(Operation(self.name, action, UNKNOWN, called, None))

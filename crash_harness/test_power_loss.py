@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from conformance.implementation import load_implementation
+from conformance.changed_source import Change, load_changed_implementation
+from conformance.implementation import Implementation, load_implementation
 from crash_harness.power_loss.examination import Examined, Examiner
 from crash_harness.power_loss.judge import Judge
 from crash_harness.power_loss.profiles import PROFILES
@@ -15,13 +16,14 @@ from crash_harness.power_loss.run import run_power_loss
 from crash_harness.power_loss.starts import prepare
 from crash_harness.power_loss.storage import KEPT
 from crash_harness.power_loss.wide_scopes import WIDE_SCOPES
-from crash_harness.power_loss.workloads import Settings, open_workshop
-from model.admission_vocabulary import Admit, Claim
+from crash_harness.power_loss.workloads import Settings, Start, open_workshop
+from model.admission_vocabulary import Admit, Claim, Init
 from model.checking.explore import Verdict
 from model.reservation_vocabulary import IDEMPOTENT, OpenIntent, Reserve
 from model.scopes import MACHINES
 
 MACHINE_NAMES = tuple(MACHINES)
+CONNECTION = "impl/sqlite/connection.py"
 NOTHING_ELSE = 10 * EVERYTHING
 CALLS = Plan(8, 2, 0, 0, 0, NOTHING_ELSE, NOTHING_ELSE, 20)
 """A few calls, without a second power loss."""
@@ -45,9 +47,21 @@ def _examine_with(machine: str, settings: Settings) -> tuple[Recording, list[Exa
         recording = workshop.record(
             "three transactions", prepare(workshop), TRANSACTIONS[machine], seed=3, keeps_open=True
         )
-    pragmas = version.connection.Pragmas(settings.journal, settings.synchronous)
-    judge = Judge(machine, scope, version, pragmas)
+    judge = Judge(machine, scope, version, settings.pragmas_of(version))
     return recording, list(Examiner(judge, PROFILES["ext4"], seed=1).examine(recording))
+
+
+def _refused_after_creation(version: Implementation) -> set[str]:
+    """Create a store and admit to it, with the power lost at every place; return what is refused."""
+    scope = WIDE_SCOPES["admission"]
+    with open_workshop("admission", scope, version, Settings()) as workshop:
+        state = workshop.machine.initial_states(scope)[0]
+        start = Start(state, workshop.absent, state)
+        entries = (Init(scope.limits), Admit("r1", "A", "aa"), Claim(1))
+        recording = workshop.record("a creation", start, entries, seed=3)
+    judge = Judge("admission", scope, version, version.connection.PRAGMAS)
+    states = Examiner(judge, PROFILES["ext4"], seed=1).examine(recording)
+    return {each.failure.kind for each in states if each.failure is not None}
 
 
 def _run(machine: str, plan: Plan = CALLS, **options: Any) -> PowerLossReport:
@@ -148,6 +162,24 @@ def test_normal_lets_a_call_outlive_its_reservation() -> None:
     (mixture,) = (loss for loss in report.losses if loss.kind == "mixture")
     assert "calls_stay_within_spent_and_spent_within_the_cap" in mixture.clause
     assert report.failures["mixture"] > 10
+
+
+def test_a_changed_constant_of_the_implementation_is_found() -> None:
+    """An implementation whose own setting is NORMAL fails without being told to."""
+    change = Change(CONNECTION, 'synchronous: str = "full"', 'synchronous: str = "normal"')
+
+    report = _run("admission", implementation=load_changed_implementation([change]))
+
+    assert report.options.synchronous == "normal"
+    assert report.failures["lost"] > 100
+
+
+def test_creation_needs_more_than_full_until_it_has_switched_to_wal() -> None:
+    """A journal whose deletion is lost undoes the switch, and all that was committed since."""
+    change = Change(CONNECTION, 'pragma synchronous = extra"', 'pragma synchronous = full"')
+
+    assert "lost" in _refused_after_creation(load_changed_implementation([change]))
+    assert _refused_after_creation(load_implementation()) == set()
 
 
 @pytest.mark.parametrize("machine", MACHINE_NAMES)

@@ -46,8 +46,8 @@ def run_power_loss(
     profile: str = "quick",
     *,
     storage_profile: str = DEFAULT_PROFILE,
-    synchronous: str = "full",
-    journal: str = "wal",
+    synchronous: str | None = None,
+    journal: str | None = None,
     powersafe_overwrite: bool = True,
     seed: int = 1,
     implementation: Implementation | None = None,
@@ -57,12 +57,22 @@ def run_power_loss(
     """Record workloads of a machine, make every state that a power loss may leave, and judge it.
 
     `profile` is one of `verify` and says how much; `storage_profile` says what a power loss may
-    do. `progress` is told the number of distinct states. `UnsoundLog` if a recording lacks the
-    writes or the syncs of what it changed.
+    do. `synchronous` and `journal` are the implementation's own unless others are given.
+    `progress` is told the number of distinct states. `UnsoundLog` if a recording lacks the writes
+    or the syncs of what it changed.
     """
     started, cpu_started = time.perf_counter(), time.process_time()
-    options = Options(machine, storage_profile, synchronous, journal, powersafe_overwrite, seed)
     version = implementation or load_implementation()
+    parameters = "" if powersafe_overwrite else "&psow=0"
+    pragmas = Settings(synchronous, journal).pragmas_of(version)
+    options = Options(
+        machine=machine,
+        storage_profile=storage_profile,
+        synchronous=pragmas.synchronous,
+        journal=pragmas.journal_mode,
+        powersafe_overwrite=powersafe_overwrite,
+        seed=seed,
+    )
     plan = plan or PLANS[profile]
     seen: set[int] = set()
     campaigns: list[Campaign] = []
@@ -70,10 +80,11 @@ def run_power_loss(
     scopes += [(WIDE_SCOPES[machine], pages) for pages in AUTOCHECKPOINTS]
     with scratch_folder() as folder:
         for scope, autocheckpoint_pages in scopes:
-            parameters = "" if powersafe_overwrite else "&psow=0"
             settings = Settings(synchronous, journal, parameters, autocheckpoint_pages)
-            examiner = _make_examiner(options, scope, version, seen)
-            needs_syncs = synchronous != "off"
+            judge = Judge(machine, scope, version, pragmas)
+            examiner = Examiner(judge, PROFILES[storage_profile], seed)
+            examiner.tally.seen = seen  # over all scopes
+            needs_syncs = pragmas.synchronous != "off"
             campaign = Campaign(plan, examiner, folder, needs_syncs, progress)
             campaigns.append(campaign)
             take = _take_calls if scope is SCOPES[machine]["TINY"] else _take_sequences
@@ -85,19 +96,6 @@ def run_power_loss(
         seconds=time.perf_counter() - started,
         cpu_seconds=time.process_time() - cpu_started,
     )
-
-
-def _make_examiner(
-    options: Options, scope: Any, version: Implementation, seen: set[int]
-) -> Examiner:
-    """Return an examiner of a scope; `seen` are the states made so far, over all scopes."""
-    pragmas = version.connection.Pragmas(
-        journal_mode=options.journal, synchronous=options.synchronous
-    )
-    judge = Judge(options.machine, scope, version, pragmas)
-    examiner = Examiner(judge, PROFILES[options.storage_profile], options.seed)
-    examiner.tally.seen = seen
-    return examiner
 
 
 def _take_calls(campaign: Campaign, workshop: Workshop, seed: int) -> None:

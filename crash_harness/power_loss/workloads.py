@@ -5,7 +5,7 @@ Where a recording starts and what is taken there is drawn in `starts`.
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -49,11 +49,12 @@ class Start:
 class Settings:
     """How the recorded connections are set up.
 
-    `autocheckpoint_pages` is small where a commit is to checkpoint by itself.
+    None leaves the implementation's own setting. `autocheckpoint_pages` is small where a commit is
+    to checkpoint by itself.
     """
 
-    synchronous: str = "full"
-    journal: str = "wal"
+    synchronous: str | None = None
+    journal: str | None = None
     parameters: str = ""
     autocheckpoint_pages: int | None = None
 
@@ -63,6 +64,12 @@ class Settings:
         if self.autocheckpoint_pages is None:
             return ()
         return (f"pragma wal_autocheckpoint = {self.autocheckpoint_pages}",)
+
+    def pragmas_of(self, implementation: Implementation) -> Any:
+        """Return the implementation's pragmas, with what is set here in their place."""
+        wanted = {"synchronous": self.synchronous, "journal_mode": self.journal}
+        changed = {name: value for name, value in wanted.items() if value is not None}
+        return replace(implementation.connection.PRAGMAS, **changed)
 
 
 @dataclass(slots=True)
@@ -186,9 +193,7 @@ def open_workshop(
     machine: str, scope: Any, implementation: Implementation, settings: Settings
 ) -> Iterator[Workshop]:
     """Yield a workshop with empty files in a folder of its own."""
-    pragmas = implementation.connection.Pragmas(
-        journal_mode=settings.journal, synchronous=settings.synchronous
-    )
+    pragmas = settings.pragmas_of(implementation)
     with (
         scratch_folder() as folder,
         recording(setup=settings.setup, parameters=settings.parameters) as recorder,
@@ -202,7 +207,7 @@ def open_workshop(
 
         subject = bind_subject(machine, scope, implementation, make_place)
         workshop = Workshop(
-            MACHINES[machine], scope, recorder, subject, places, settings.synchronous
+            MACHINES[machine], scope, recorder, subject, places, pragmas.synchronous
         )
         workshop.absent = workshop.images()
         try:

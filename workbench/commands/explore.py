@@ -15,7 +15,7 @@ from model.scopes import MACHINES, SCOPES
 from workbench.exit_codes import EXIT_CODES
 from workbench.exploration_report import build_exploration_values, format_exploration
 from workbench.html.graph_page import format_exploration_html
-from workbench.html.state_graph import GraphRecorder, build_graph
+from workbench.html.state_graph import GraphRecorder
 from workbench.life_cycle import LIFE_CYCLES, ArrowRecorder, format_dot, format_mermaid
 from workbench.progress import progress_bar
 
@@ -47,6 +47,8 @@ def explore(
     """Search every state of a scope, in the model alone."""
     if mermaid + dot + as_json > 1:
         raise typer.BadParameter("--mermaid, --dot and --json exclude one another")
+    if html_file is not None and not html_file.parent.is_dir():
+        raise typer.BadParameter(f"there is no folder {html_file.parent}")
     known_machine, known_scope = find_scope(machine, scope)
     is_symmetric = False if no_symmetry else known_scope.is_symmetric
     recorder = ArrowRecorder(LIFE_CYCLES[machine])
@@ -58,11 +60,7 @@ def explore(
         is_symmetric=is_symmetric,
         budget=budget,
     )
-    repeat = shlex.join(
-        ["admit-one", "explore", machine, scope]
-        + ["--no-symmetry"] * no_symmetry
-        + ["--budget", str(budget)] * (budget != search.DEFAULT_STATE_BUDGET)
-    )
+    repeat = _join_command(machine, scope, no_symmetry=no_symmetry, budget=budget)
     report = "\n".join(format_exploration(found, known_scope, repeat))
     if as_json:
         values = build_exploration_values(found, known_machine, known_scope, repeat)
@@ -73,14 +71,7 @@ def explore(
     else:
         typer.echo(report)
     if html_file is not None:
-        page = format_exploration_html(
-            found,
-            known_machine,
-            known_scope,
-            tuple(recorder.arrows),
-            graph=build_graph(graph, found),
-            repeat=repeat,
-        )
+        page = format_exploration_html(found, tuple(recorder.arrows), graph, repeat)
         html_file.write_text(page, "utf-8")
         typer.echo(f"page: {html_file}", err=True)
     if found.verdict is not search.Verdict.PASS and (mermaid or dot or as_json):
@@ -96,6 +87,15 @@ def find_scope(machine: str, scope: str) -> tuple[Machine[Any, Any, Any], Scope]
         names = ", ".join(SCOPES[machine])
         raise typer.BadParameter(f"{machine} has no scope {scope!r}; there are {names}")
     return MACHINES[machine], SCOPES[machine][scope]
+
+
+def _join_command(machine: str, scope: str, *, no_symmetry: bool, budget: int) -> str:
+    """Return the command that searches again in the same way."""
+    return shlex.join(
+        ["admit-one", "explore", machine, scope]
+        + ["--no-symmetry"] * no_symmetry
+        + ["--budget", str(budget)] * (budget != search.DEFAULT_STATE_BUDGET)
+    )
 
 
 def _search(

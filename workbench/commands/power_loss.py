@@ -53,9 +53,12 @@ def power_loss(
         str, typer.Option(help=f"What a power loss may do: {', '.join(PROFILES)}.")
     ] = DEFAULT_PROFILE,
     synchronous: Annotated[
-        Synchronous, typer.Option(help="SQLite's setting of that name.")
-    ] = Synchronous.FULL,
-    journal: Annotated[Journal, typer.Option(help="SQLite's journal mode.")] = Journal.WAL,
+        Synchronous | None,
+        typer.Option(help="SQLite's setting of that name. [default: the implementation's]"),
+    ] = None,
+    journal: Annotated[
+        Journal | None, typer.Option(help="SQLite's journal mode. [default: the implementation's]")
+    ] = None,
     psow: Annotated[
         bool, typer.Option(help="Whether SQLite takes an overwrite to be powersafe.")
     ] = True,

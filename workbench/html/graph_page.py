@@ -5,8 +5,9 @@ go from state to state, and the shortest way to a state is drawn.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
-from model.checking.explore import Exploration, Verdict
+from model.checking.explore import Exploration
 from model.checking.trace_report import from_violation
 from model.checking.trace_text import NARRATORS, describe_outcome, format_report
 from model.checking.trace_words import count
@@ -14,7 +15,7 @@ from model.machine import Machine, Scope, property_sentence
 from workbench.html.life_cycle_picture import draw_life_cycle
 from workbench.html.markup import NOTHING, Markup, element, join
 from workbench.html.page import build_commands, build_masthead, build_page, list_items
-from workbench.html.state_graph import MOST_STATES, StateGraph, Step
+from workbench.html.state_graph import MOST_STATES, GraphRecorder, StateGraph, Step, build_graph
 from workbench.html.telling import compare_states
 from workbench.html.trace_parts import SAID, draw_state
 from workbench.life_cycle import LIFE_CYCLES, Arrow, summarize_state
@@ -25,19 +26,14 @@ LAYER_GAP_PIXELS = 30
 LEFT_PIXELS = 46
 STYLES = ("page.css", "trace.css", "graph.css")
 SCRIPTS = ("graph.js",)
-VERDICTS = {Verdict.PASS: "pass", Verdict.FAIL: "fail", Verdict.UNDETERMINED: "undetermined"}
 
 
 def format_exploration_html(
-    found: Exploration,
-    machine: Machine[object, object, object],
-    scope: Scope,
-    arrows: Sequence[Arrow],
-    *,
-    graph: StateGraph | None,
-    repeat: str,
+    found: Exploration, arrows: Sequence[Arrow], recorder: GraphRecorder, repeat: str
 ) -> str:
-    """Return the page of a search; `graph` is None where the scope is too large for a picture."""
+    """Return the page of a search that took these arrows, and whose states were recorded."""
+    machine, scope = recorder.machine, recorder.scope
+    graph = build_graph(recorder, found)
     title = f"{found.machine} {found.scope}"
     counts = (
         f"{found.states:,} states, {found.transitions:,} transitions, {found.calls:,} calls, "
@@ -329,9 +325,7 @@ def _list_steps(title: str, found: Exploration, steps: Sequence[Step], *, is_way
 # ── Tables ────────────────────────────────────────────────────────────────────────────────
 
 
-def _list_witnesses(
-    found: Exploration, machine: Machine[object, object, object], scope: Scope
-) -> Markup:
+def _list_witnesses(found: Exploration, machine: Machine[Any, Any, Any], scope: Scope) -> Markup:
     rows = []
     for witness in machine.witnesses:
         trace = found.witnesses.get(witness.__name__)

@@ -14,7 +14,7 @@ from workbench.html.telling import compare_states, name_lane
 from workbench.html.trace_page import SCRIPTS, STYLES, draw_controls, draw_pick
 from workbench.html.trace_parts import SAID, draw_state
 
-ROW_PIXELS = 44
+ROW_PIXELS = 56
 BAR_PIXELS = 28
 LEAST_BAR = 2.5
 """A bar is at least so many per cent wide, so that it can be seen and chosen."""
@@ -31,7 +31,7 @@ def format_history_html(history: History, judged: Linearizability, repeat: str) 
         "main",
         element(
             "header",
-            build_masthead(f"{number} of {count(len(processes), 'process')}"),
+            build_masthead(f"{number} of {count(len(processes), 'caller')}"),
             element("h1", title),
             element("p", _conclude(judged), class_="claim"),
             build_commands("Repeat", repeat),
@@ -190,11 +190,11 @@ def _draw_row(
     is_stuck = judged.stuck == number
     kind = "answer unknown" if operation.outcome is UNKNOWN else "answer"
     who = name_lane(operation.process)
-    place = (
-        f"the order has it at place {judged.order.index(number) + 1}"
-        if number in judged.order
-        else "no place in the order"
-    )
+    place = ""
+    if number in judged.order:
+        place = f"place {judged.order.index(number) + 1} in the order"
+    elif is_stuck:
+        place = "no place behind the longest prefix"
     words = element(
         "div",
         element(
@@ -207,9 +207,9 @@ def _draw_row(
             "p",
             element("span", f"→ {outcome}", class_=f"{kind} wrong" if is_stuck else kind),
             " ",
-            element("span", place, class_="because"),
+            element("span", place, class_="because") if place else None,
         ),
         class_="words",
     )
-    said = f"Call {number + 1}, {who}: {action}, {outcome}; {place}."
+    said = "; ".join(filter(None, (f"Call {number + 1}, {who}: {action}, {outcome}", place)))
     return element("li", words, class_="moment", id=anchor, data_said=said)

@@ -36,6 +36,8 @@ from workbench.html.trace_parts import (
 )
 
 MOST_ROWS = 6
+MOST_WIDE_LANES = 5
+"""With more, the names over the lanes stand upright."""
 STYLES = ("page.css", "trace.css")
 SCRIPTS = ("trace.js",)
 
@@ -98,7 +100,7 @@ def draw_stage(trace: Trace, moments: list[Moment], lanes: Lanes) -> Markup:
         rail = draw_step(moment, lanes, gone)
         gone = rail.gone
         rows.append(_draw_row(moment, rail.picture, rail.rows, is_last=moment.number == len(trace)))
-    width = "few" if len(lanes.names) <= MOST_ROWS else "many"
+    width = "few" if len(lanes.names) <= MOST_WIDE_LANES else "many"
     steps = element("ol", join(rows, "\n"), class_="steps", id="steps")
     return element(
         "section",

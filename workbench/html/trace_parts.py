@@ -230,7 +230,11 @@ def _draw_field(field: FieldView, *, is_found: bool) -> Markup:
     if field.mark is Mark.SAME:
         return element("span", name, " ", element("span", now, class_="value"), class_="field")
     if is_found:
-        said: list[Markup | str] = [element("ins", now), " specified ", element("span", before)]
+        said: list[Markup | str] = [
+            element("ins", now),
+            " ",
+            element("span", f"specified {before}", class_="specified-value"),
+        ]
     else:
         said = [element("del", before), " → ", element("ins", now)]
     return element("span", name, " ", *said, class_="field changed")
