@@ -7,14 +7,20 @@ compare ratios, not absolute times.
 import sys
 from collections.abc import Callable
 
+from bench.crash import measure_crashes
 from bench.history import measure_history
 from bench.measure import Figure, format_figure
 from bench.models import measure_models
+from bench.power_loss import measure_power_loss
+from bench.schedules import measure_schedules
 from conformance.environment import describe_versions
 
 BENCHES: dict[str, Callable[[], list[Figure]]] = {
     "models": measure_models,
     "history": measure_history,
+    "crash": measure_crashes,
+    "power-loss": measure_power_loss,
+    "schedules": measure_schedules,
 }
 
 
