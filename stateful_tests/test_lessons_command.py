@@ -162,66 +162,53 @@ class PageReader(HTMLParser):
             self.outside_details += data
 
 
-@pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """All pages by the names of their files, written once."""
-    folder: Path = tmp_path_factory.mktemp("lessons") / "pages"
+def test_the_pages_are_sound_and_need_nothing_else(tmp_path: Path) -> None:
+    """Written to a folder, they stand for themselves: well formed, linked, and readable anywhere.
+
+    One test for all, since it takes a while to run every lesson.
+    """
+    folder = tmp_path / "pages"
     shown = run_lesson("--html", str(folder))
     assert shown.returncode == 0, shown.stderr
-    return {path.name: path.read_text("utf-8") for path in folder.iterdir()}
+    texts = {path.name: path.read_text("utf-8") for path in folder.iterdir()}
+    pages = {name: PageReader(text) for name, text in texts.items()}
 
-
-def test_there_is_a_page_for_each_lesson_and_one_that_lists_them(pages: dict[str, str]) -> None:
-    """The folder holds these pages and nothing else."""
     assert set(pages) == {"index.html", *(f"{name}.html" for name in lesson_names())}
-
-
-def test_pages_are_well_formed_and_need_no_network_and_no_script(pages: dict[str, str]) -> None:
-    """Each element is closed in its turn, and nothing is loaded from anywhere."""
-    for name, text in pages.items():
-        page = PageReader(text)
-        assert page.problems == [], name
-        assert "script" not in page.elements
-        assert "img" not in page.elements
-        assert not re.search(r"https?://|url\(|@import", text), name
-
-
-def test_every_link_leads_somewhere(pages: dict[str, str]) -> None:
-    """A link leads to a page that was written, and to a place that is in it."""
-    read = {name: PageReader(text) for name, text in pages.items()}
-    for name, page in read.items():
-        for link in page.links:
-            if link == "data:,":  # an empty picture, so that no browser asks for one
-                continue
-            target, _, place = link.partition("#")
-            assert (target or name) in read, f"{name}: {link}"
-            assert not place or place in read[target or name].ids, f"{name}: {link}"
-
-
-def test_the_answer_is_not_shown_before_it_is_opened(pages: dict[str, str]) -> None:
-    """Answers and solutions stand in details, so that the keyboard alone opens them."""
+    for name, text in texts.items():
+        check_form(name, text, pages[name])
+    for name, page in pages.items():
+        check_links(name, page, pages)
     for name in lesson_names():
-        page = PageReader(pages[f"{name}.html"])
-        assert "details" in page.elements
-        before_the_rule = page.outside_details.partition("The rule as code")[0]
-        assert "The specification answers" not in before_the_rule
-        assert "The verdict is" not in page.outside_details
-
-
-def test_pages_suit_small_screens_paper_and_both_colour_schemes(pages: dict[str, str]) -> None:
-    """Each page has a viewport and styles of its own, for the dark, for paper, and for phones."""
-    for text in pages.values():
-        assert '<meta name="viewport" content="width=device-width, initial-scale=1">' in text
-        assert "prefers-color-scheme: dark" in text
-        assert "@media print" in text
-        assert "max-width: 30rem" in text
-        assert '<html lang="en">' in text
-
-
-def test_the_index_says_where_each_rule_is_taught(pages: dict[str, str]) -> None:
-    """Each rule of sections A, B and C has an entry."""
-    page = PageReader(pages["index.html"])
+        check_answers(pages[f"{name}.html"])
     last = {"A": 18, "B": 12, "C": 5}
     rules = {f"rule-{letter}{n}" for letter, most in last.items() for n in range(1, most + 1)}
+    assert rules - pages["index.html"].ids == set()
 
-    assert rules - page.ids == set()
+
+def check_form(name: str, text: str, page: PageReader) -> None:
+    """Elements close in their turn, nothing is loaded, and for phones, paper and the dark."""
+    assert page.problems == [], name
+    assert page.elements & {"script", "img", "iframe", "object"} == set()
+    assert not re.search(r"https?://|url\(|@import", text), name
+    assert '<meta name="viewport" content="width=device-width, initial-scale=1">' in text
+    assert '<html lang="en">' in text
+    for style in ("prefers-color-scheme: dark", "@media print", "max-width: 30rem"):
+        assert style in text
+
+
+def check_links(name: str, page: PageReader, pages: dict[str, PageReader]) -> None:
+    """A link leads to a page that was written, and to a place that is in it."""
+    for link in page.links:
+        if link == "data:,":  # an empty picture, so that no browser asks for one
+            continue
+        target, _, place = link.partition("#")
+        assert (target or name) in pages, f"{name}: {link}"
+        assert not place or place in pages[target or name].ids, f"{name}: {link}"
+
+
+def check_answers(page: PageReader) -> None:
+    """Answers and solutions stand in details, so that the keyboard alone opens them."""
+    before_the_rule = page.outside_details.partition("The rule as code")[0]
+    assert "details" in page.elements
+    assert "The specification answers" not in before_the_rule
+    assert "The verdict is" not in page.outside_details

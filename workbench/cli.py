@@ -29,6 +29,7 @@ COMMANDS = (
     "replay",
     "diff",
     "mutants",
+    "lesson",
     "scopes",
 )
 """The commands, in the order in which the help lists them."""

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from conformance.environment import describe_versions
+from crash_harness.power_loss.death import check_deaths
 from crash_harness.power_loss.loss import build_report, format_loss
 from crash_harness.power_loss.profiles import DEFAULT_PROFILE, PROFILES
 from crash_harness.power_loss.report import PowerLossReport
@@ -108,6 +109,21 @@ def check_power_loss(machine: str, profile: str, seed: int = DEFAULT_SEED) -> Fi
         counts={key: value for key, value in values.items() if key != "losses"},
         report=tuple(_format_failures(report)),
         traces=tuple(each["trace"] for each in values["losses"]),
+    )
+
+
+def check_deaths_inside_commit(machine: str, most_cases: int | None = None) -> Finding:
+    """Run real deaths inside COMMIT as one check of `verify`."""
+    report = check_deaths(machine, most_cases=most_cases)
+    return Finding(
+        verdict=report.verdict,
+        covered=(
+            f"{report.deaths:,} deaths inside COMMIT of {report.cases} calls: {report.before:,} "
+            f"left the state before, {report.after:,} the one after, {report.ghosts:,} of these "
+            "as ghost commits"
+        ),
+        counts={**asdict(report), "problems": list(report.problems)},
+        report=report.problems,
     )
 
 

@@ -102,13 +102,14 @@ def lay_out(nodes: Sequence[str], edges: Sequence[Edge]) -> Layout:
 
 
 def find_depths(nodes: Sequence[str], edges: Sequence[Edge]) -> dict[str, int]:
-    """Return the layer of each node: below all that lead to it, but for arrows that go back."""
+    """Return the layer of each node: below each earlier one that an arrow joins it to."""
     place = {name: number for number, name in enumerate(nodes)}
     depths = dict.fromkeys(nodes, 0)
-    for _ in nodes:  # the longest way forward has no more steps than there are nodes
-        for edge in edges:
-            if place[edge.source] < place[edge.target]:
-                depths[edge.target] = max(depths[edge.target], depths[edge.source] + 1)
+    joined = {frozenset((edge.source, edge.target)) for edge in edges if edge.source != edge.target}
+    pairs = sorted(tuple(sorted(map(place.__getitem__, each))) for each in joined)
+    for upper, lower in pairs:  # sorted, so that the upper one has its layer already
+        above, below = nodes[upper], nodes[lower]
+        depths[below] = max(depths[below], depths[above] + 1)
     return depths
 
 

@@ -9,7 +9,6 @@ from impl.sqlite.admission_store import AdmissionStore
 from model.admission_vocabulary import Admit
 from workbench.lessons.admission_lessons import FULL
 from workbench.lessons.blocks import Block
-from workbench.lessons.dispatch_lessons import NOTHING_SENT
 from workbench.lessons.evidence import tabulate
 from workbench.lessons.lesson import Case, Choice, Part, Question, RunPage
 from workbench.lessons.producers import (
@@ -19,6 +18,7 @@ from workbench.lessons.producers import (
     simulate,
 )
 from workbench.lessons.real_runs import show_nothing_sent
+from workbench.lessons.spent_lesson import NOTHING_SENT
 
 COUNTS = (1, 10, 100)
 ALMOST = 0.1

@@ -13,7 +13,7 @@ from conformance.mutants.mutant import Mutant
 from model.admission_vocabulary import ABSENT
 from model.checking.trace import Trace, TraceStep
 from model.checking.trace_text import describe_outcome, explain_outcome, format_steps
-from model.machine import action_name, outcome_name, property_sentence
+from model.machine import outcome_name, property_sentence
 from model.scopes import MACHINES
 from workbench.lessons.blocks import (
     Ask,
@@ -214,8 +214,3 @@ def build_exercise(exercise: Exercise) -> list[Block]:
 def name_step(step: Callable[..., Any]) -> str:
     """Return where a step stands, "model.admission.admit"."""
     return f"{step.__module__}.{step.__qualname__}"
-
-
-def name_action(action: object) -> str:
-    """Return the protocol's name of an action."""
-    return action_name(type(action))

@@ -11,13 +11,14 @@ from workbench.lessons import (
 )
 from workbench.lessons.bounded_queue import BOUNDED_QUEUE
 from workbench.lessons.lesson import Lesson, RunPage
+from workbench.lessons.spent_lesson import SPENT_IS_NOT_SENT
 
 GROUPS: Final[Mapping[str, tuple[Lesson | RunPage, ...]]] = {
     "The reception desk: durable admission": (
         *admission_lessons.LESSONS,
         *record_lessons.LESSONS,
     ),
-    "Three vouchers: the dispatch budget": dispatch_lessons.LESSONS,
+    "Three vouchers: the dispatch budget": (*dispatch_lessons.LESSONS, SPENT_IS_NOT_SENT),
     "When something fails": failure_lessons.LESSONS,
     "What it does not give": (BOUNDED_QUEUE,),
 }

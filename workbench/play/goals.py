@@ -1,7 +1,9 @@
 """What one can be taken to: the cases of a machine, and where a mutant parts from it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from conformance.mutants.mutant import Mutant
 from model.machine import property_sentence
 from workbench.play.board import Board
 from workbench.play.journeys import BROKEN, PARTING, Journey, Journeys, Search
@@ -40,9 +42,10 @@ def list_goals(board: Board, journeys: Journeys) -> tuple[GoalGroup, ...]:
     def describe(name: str, text: str) -> Goal:
         return Goal(name, text, _length(search.found.get(name)), reasons.get(name, ""))
 
-    groups = [
-        GoalGroup("where the mutant parts", goals) for goals in _list_mutant_goals(board, journeys)
-    ]
+    groups = []
+    if board.beside is not None:
+        goals = _list_mutant_goals(board.beside.mutant, board, journeys.peek(board))
+        groups.append(GoalGroup("where the mutant parts", goals))
     actions = dict.fromkeys(action for action, _ in machine.pairs())
     for action in actions:
         pairs = [pair for pair in machine.pairs() if pair[0] == action]
@@ -53,17 +56,16 @@ def list_goals(board: Board, journeys: Journeys) -> tuple[GoalGroup, ...]:
     return tuple(groups)
 
 
-def _list_mutant_goals(board: Board, journeys: Journeys) -> list[tuple[Goal, ...]]:
-    search = journeys.find_mutant_search(board)
-    if search is None or board.beside is None:
-        return []
-    mutant = board.beside.mutant
-    broken = {name.removeprefix(BROKEN): None for name in search.found if name.startswith(BROKEN)}
+def _list_mutant_goals(
+    mutant: Mutant, board: Board, found: Mapping[str, Journey]
+) -> tuple[Goal, ...]:
+    """Return where the mutant parts, and each property that it is known to break."""
+    broken = {name.removeprefix(BROKEN): None for name in found if name.startswith(BROKEN)}
     if mutant.scope == board.scope.name:
         broken |= dict.fromkeys((mutant.killer, *mutant.also))
     names = [(PARTING, "the first step in which they part")]
     names += [(f"{BROKEN}{name}", f"the mutant breaks {name}") for name in broken]
-    return [tuple(Goal(name, text, _length(search.found.get(name))) for name, text in names)]
+    return tuple(Goal(name, text, _length(found.get(name))) for name, text in names)
 
 
 def _length(journey: Journey | None) -> int | None:
@@ -83,9 +85,7 @@ def find_goal(board: Board, journeys: Journeys, name: str) -> tuple[Goal, Search
                 raise NoSuchGoalError(
                     f"{name} is out of reach in {board.scope.name}: {goal.reason}"
                 )
-            mutant_search = journeys.find_mutant_search(board)
-            is_of_the_mutant = name == PARTING or name.startswith(BROKEN)
-            if is_of_the_mutant and mutant_search is not None:
-                return goal, mutant_search
+            if name == PARTING or name.startswith(BROKEN):
+                return goal, journeys.find_mutant_search(board)
             return goal, journeys.find_search(board)
     raise NoSuchGoalError(f"there is no case {name!r} here")

@@ -19,6 +19,8 @@ from workbench.play.board import Board, parts
 
 STATE_BUDGETS = (500, 2_000, 8_000, 32_000)
 MOST_SECONDS = 60.0
+MOST_AT_ONCE = 2
+"""Searches at the same time, so that the page still answers."""
 PARTING = "parting"
 """The name of the invariant of `build_pair_machine`, which breaks where the two part."""
 BROKEN = "broken "
@@ -62,9 +64,14 @@ class Search:
         self.is_over = threading.Event()
         self._until = 0.0
 
-    def start(self) -> None:
-        """Begin; the thread ends with the program."""
-        threading.Thread(target=self.run, name=f"search {self.board.path}", daemon=True).start()
+    def start(self, turns: threading.Semaphore) -> None:
+        """Begin once there is a turn; the thread ends with the program."""
+
+        def run() -> None:
+            with turns:
+                self.run()
+
+        threading.Thread(target=run, name=f"search {self.board.path}", daemon=True).start()
 
     def run(self) -> None:
         """Search until everything is found, the scope is done, or the budgets are used up."""
@@ -195,25 +202,34 @@ def build_pair_machine(board: Board) -> Machine[Any, Any, Any]:
 
 
 class Journeys:
-    """All searches of a server; each board is searched once."""
+    """All searches of a server; each board is searched once, and few at the same time."""
 
     def __init__(self) -> None:
         self._searches: dict[tuple[str, str], Search] = {}
         self._lock = threading.Lock()
+        self._turns = threading.Semaphore(MOST_AT_ONCE)
 
     def find_search(self, board: Board) -> Search:
         """Return the search for the pairs and witnesses of a board, begun if it is the first."""
         return self._find((board.path, ""), Search, replace(board, beside=None))
 
-    def find_mutant_search(self, board: Board) -> Search | None:
-        """Return the search for where a board's mutant parts, None without a mutant."""
-        if board.beside is None:
-            return None
-        return self._find((board.path, board.beside.mutant.name), MutantSearch, board)
+    def find_mutant_search(self, board: Board) -> Search:
+        """Return the search for where a board's mutant parts, begun if it is the first."""
+        return self._find(_name_mutant(board), MutantSearch, board)
+
+    def peek(self, board: Board) -> Mapping[str, Journey]:
+        """Return what is known of where a board's mutant parts, without any search."""
+        with self._lock:
+            search = self._searches.get(_name_mutant(board))
+        return {} if search is None else search.found
 
     def _find(self, key: tuple[str, str], kind: type[Search], board: Board) -> Search:
         with self._lock:
             if key not in self._searches:
                 self._searches[key] = kind(board)
-                self._searches[key].start()
+                self._searches[key].start(self._turns)
             return self._searches[key]
+
+
+def _name_mutant(board: Board) -> tuple[str, str]:
+    return board.path, "" if board.beside is None else board.beside.mutant.name
