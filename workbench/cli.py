@@ -30,6 +30,7 @@ COMMANDS = (
     "diff",
     "mutants",
     "lesson",
+    "play",
     "scopes",
 )
 """The commands, in the order in which the help lists them."""
