@@ -18,6 +18,7 @@ from crash_harness.power_loss.death import (
     DeathHouse,
     DeathNotCertain,
     PreparedCase,
+    check_deaths,
     name_state,
     prepare_cases,
     run_deaths,
@@ -26,6 +27,7 @@ from crash_harness.power_loss.death_cases import find_death_cases
 from crash_harness.power_loss.log import StorageEvent, Synced, Written
 from crash_harness.power_loss.recorder import Perform, RecordedFile, Recorder, recording
 from impl.sqlite.connection import connect
+from model.checking.explore import Verdict
 from model.machine import action_name
 from model.scopes import MACHINES
 
@@ -90,6 +92,16 @@ def _places(
     aftermaths: list[Aftermath], is_wanted: Callable[[Aftermath], bool]
 ) -> list[tuple[int, str]]:
     return [(each.place, each.mode) for each in aftermaths if is_wanted(each)]
+
+
+def test_a_report_of_deaths_counts_both_states() -> None:
+    """The first case of a machine, alone and beside a survivor."""
+    report = check_deaths("admission", most_cases=1)
+
+    assert report.problems == ()
+    assert report.verdict is Verdict.PASS
+    assert report.deaths == report.before + report.after
+    assert 0 < report.ghosts < report.after
 
 
 SETTLES = {

@@ -115,6 +115,12 @@ def _plan_crashes(profile: Profile, machine: str, seed: int) -> list[Check]:
             deep,
             3.0 * factor,
         ),
+        Check(
+            f"deaths-inside-commit {machine}",
+            "workbench.commands.power_loss:check_deaths_inside_commit",
+            {"machine": machine, "most_cases": 1 if profile is Profile.QUICK else None},
+            2.0 if profile is Profile.QUICK else 20.0,
+        ),
     ]
 
 

@@ -31,6 +31,7 @@ from crash_harness.power_loss.profiles import PROFILES
 from crash_harness.power_loss.recording import forget_hands
 from crash_harness.power_loss.storage import KEPT, Disk
 from crash_harness.power_loss.workloads import Settings, Start, open_workshop
+from model.checking.explore import Verdict
 from model.scopes import SCOPES
 
 DIED = 75
@@ -249,3 +250,55 @@ def name_state(case: DeathCase, state: str) -> str:
         if state == repr(forget_hands(case.machine, allowed)):
             return name
     return state
+
+
+@dataclass(frozen=True, slots=True)
+class DeathReport:
+    """What the deaths inside COMMIT have left: how often the state before, and the one after.
+
+    `ghosts` came up only when the survivor was gone. `problems` are states that are neither, and
+    cases of which only one of the two was seen.
+    """
+
+    machine: str
+    cases: int
+    deaths: int
+    before: int
+    after: int
+    ghosts: int
+    problems: tuple[str, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        """Pass if both states were seen of every case, and no other."""
+        return Verdict.FAIL if self.problems else Verdict.PASS
+
+
+def check_deaths(machine: str, *, most_cases: int | None = None) -> DeathReport:
+    """Have children die at each place inside COMMIT, alone and beside a survivor."""
+    prepared = prepare_cases(machine)[:most_cases]
+    seen: dict[tuple[str, int, bool], set[str]] = {}
+    found: list[Aftermath] = []
+    problems = []
+    for has_survivor in (False, True):
+        for case, each in run_deaths(machine, prepared, has_survivor=has_survivor):
+            found.append(each)
+            seen.setdefault((case.case.name, case.number, has_survivor), set()).add(each.last)
+            problems += [
+                f"{case.case.name}, {each.mode} {each.place}: {state}"
+                for state in (each.survivor, each.beside, each.last)
+                if state not in {None, "before", "after"}
+            ]
+    for (name, _, has_survivor), states in seen.items():
+        if not states >= {"before", "after"}:
+            beside = "beside a survivor" if has_survivor else "alone"
+            problems.append(f"{name}, {beside}: only {', '.join(sorted(states))} was seen")
+    return DeathReport(
+        machine=machine,
+        cases=len(prepared),
+        deaths=len(found),
+        before=sum(each.last == "before" for each in found),
+        after=sum(each.last == "after" for each in found),
+        ghosts=sum(each.is_ghost for each in found),
+        problems=tuple(problems),
+    )

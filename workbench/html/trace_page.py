@@ -6,7 +6,8 @@ Without a script all steps stand there with their states, and a click on a numbe
 from model.checking.trace import Trace
 from model.checking.trace_report import TraceReport
 from model.checking.trace_text import NARRATORS, _describe_start, _title_trace
-from workbench.html.markup import Markup, element, join
+from model.checking.trace_words import join_words
+from workbench.html.markup import NOTHING, Markup, element, join
 from workbench.html.page import build_commands, build_masthead, build_page
 from workbench.html.rails import (
     draw_heading,
@@ -231,9 +232,10 @@ def _draw_schedule(
         rows.append(
             element("li", rail, words, class_="moment turn", id=f"turn-{number}", data_said=said)
         )
-    named = " and ".join(str(step) for step in sorted(together))
+    named = join_words(str(step) for step in sorted(together))
+    said = f"Steps {named} ran at the same time: a statement of one, then of another."
     return [
         element("h2", "The turns that they took"),
-        element("p", f"Steps {named} ran at the same time: a statement of one, then of another."),
+        element("p", said) if len(together) > 1 else NOTHING,
         element("ol", join(rows, "\n"), class_="steps turns"),
     ]

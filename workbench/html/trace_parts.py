@@ -12,7 +12,7 @@ from model.checking.trace_text import (
 from model.checking.trace_words import tidy_clause
 from workbench.html.markup import NOTHING, Markup, element, join
 from workbench.html.page import list_items
-from workbench.html.telling import EntityView, FieldView, Mark, Moment, Side
+from workbench.html.telling import EntityView, FieldView, Mark, Moment, Side, name_lane
 
 NO_CHANGE = "nothing changes"
 SAID = {Mark.SAME: "", Mark.NEW: "new", Mark.CHANGED: "changed", Mark.GONE: "gone"}
@@ -70,10 +70,10 @@ def title_failure(failure: Failure) -> str:
 
 def draw_step_words(moment: Moment, pick: Markup) -> Markup:
     """Return the words of a step: who, what, the answer and why, what changed, what is wrong."""
-    who = ", then ".join(
-        hop.caller if hop.caller == hop.store else f"{hop.caller} → {hop.store}"
-        for hop in moment.hops
-    )
+    who = name_lane(moment.hops[0].caller)
+    stores = [hop.store for hop in moment.hops if hop.store != hop.caller]
+    if stores:
+        who = f"{who} → {', '.join(stores)}"
     return element(
         "div",
         element("p", pick, element("span", who, class_="who")),
