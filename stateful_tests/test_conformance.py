@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from conformance.changed_source import Change, load_changed_implementation
 from conformance.exhaustive import check_exhaustively
 from conformance.implementation import load_implementation
 from conformance.lockstep import check_call
@@ -169,3 +170,24 @@ def test_durable_state_is_read_through_a_second_connection(tmp_path: Path) -> No
     assert dump(place.observer())["store"][0][-1] == 9
     writer.close()
     place.close()
+
+
+def test_a_tenant_whose_bytes_are_not_added_up_is_found() -> None:
+    """Where each item alone is compared with the tenant's bytes, TINY sees nothing and SUMS does."""
+    change = Change(
+        "impl/sqlite/admission_store.py",
+        "tenant_count + 1 > limits.tenant_slots or tenant_bytes + size > limits.tenant_bytes",
+        "tenant_count + 1 > limits.tenant_slots or size > limits.tenant_bytes",
+    )
+    changed = load_changed_implementation([change])
+
+    tiny, sums = (
+        check_exhaustively("admission", SCOPES["admission"][scope], implementation=changed)
+        for scope in ("TINY", "SUMS")
+    )
+
+    assert tiny.verdict is Verdict.PASS
+    assert sums.verdict is Verdict.FAIL
+    divergence = sums.found[0].divergence
+    assert (divergence.expected, divergence.found) == ("tenant_full", "accepted")
+    assert len(sums.found[0].trace) == 2
