@@ -17,6 +17,7 @@ import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import Enum
+from pathlib import Path
 from typing import Any, Never
 
 from conformance.implementation import Implementation
@@ -192,6 +193,7 @@ class Run:
         """Name the files; `wrap` gets the kind of a store and a raw connection to it."""
         self.version = version
         self.paths = dict(paths)
+        self._kinds = {Path(path).absolute().as_uri(): kind for kind, path in paths.items()}
         self._wrap = wrap
         connection = version.connection
         self.connect = functools.partial(
@@ -201,8 +203,7 @@ class Run:
         )
 
     def _drive(self, uri: str) -> Any:
-        file = uri.partition("?")[0]
-        kind = next(kind for kind, path in self.paths.items() if file.endswith(path))
+        kind = self._kinds[uri.partition("?")[0]]
         return self._wrap(kind, self.version.connection.open_database(uri))
 
     def open_stores(self, operation: str, stores: Stores | None = None) -> Stores:

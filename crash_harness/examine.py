@@ -208,10 +208,26 @@ class Examiner:
             self.work.orders[tuple(each.name for each in traced.boundaries)] = there.operation
             for boundary in traced.boundaries:
                 case = replace(first.case, second=boundary.name)
-                if self._takes_second(there, boundary) and self._is_selected(case):
-                    seen, _ = self._die(there, boundary, case.ending)
-                    self._note(there, case, boundary, (first.crash,), seen)
-                    self.work.second_deaths += 1
+                if self._takes_second(there, boundary):
+                    self._die_second(there, boundary, case, first.crash)
+
+    def _die_second(
+        self, there: "_Here", boundary: Boundary, case: CaseName, first: Crashed
+    ) -> None:
+        """Die at a boundary of the repeated call, and again with a survivor if that is wanted."""
+        if self._is_selected(case):
+            seen, _ = self._die(there, boundary, case.ending)
+            self._note(there, case, boundary, (first,), seen)
+            self.work.second_deaths += 1
+        watched = replace(case, has_survivor=True)
+        one = self.selection.case
+        if one == watched or (one is None and self.profile.watches_seconds):
+            seen = self.bench.die_watched(
+                there.situation, there.traced, boundary.index, way=case.ending
+            )
+            self._note(there, watched, boundary, (first,), seen)
+            self.work.second_deaths += 1
+            self.work.watched_deaths += 1
 
     def _takes_second(self, there: "_Here", boundary: Boundary) -> bool:
         """Tell whether the profile has second deaths at this boundary."""

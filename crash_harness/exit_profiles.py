@@ -22,7 +22,7 @@ class ExitProfile:
     over them. `seconds`: of the distinct states of files after a first death, those from which
     the repeated call dies as well, at each of its boundaries. `faults`: of the starts, those at
     whose boundaries a statement fails in place of an exit. With `is_narrow`, a second death of an
-    attempt is beside its commits.
+    attempt is beside its commits; with `watches_seconds`, second deaths have survivors too.
     """
 
     name: str
@@ -33,6 +33,7 @@ class ExitProfile:
     kills: float = 0.5
     dies_both_ways: bool = False
     is_narrow: bool = False
+    watches_seconds: bool = False
 
 
 PROFILES: Final[Mapping[str, ExitProfile]] = {
@@ -42,10 +43,10 @@ PROFILES: Final[Mapping[str, ExitProfile]] = {
             "quick", takes_every_start=False, survivors=0.25, seconds=EVERY, faults=0.5,
             is_narrow=True,
         ),
-        ExitProfile("full", takes_every_start=True, survivors=0.05, seconds=0.1, faults=0.1),
+        ExitProfile("full", takes_every_start=True, survivors=0.1, seconds=0.5, faults=0.1),
         ExitProfile(
             "nightly", takes_every_start=True, survivors=EVERY, seconds=EVERY, faults=EVERY,
-            dies_both_ways=True,
+            dies_both_ways=True, watches_seconds=True,
         ),
     )
 }  # fmt: skip

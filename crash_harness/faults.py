@@ -12,15 +12,23 @@ Not here: exits (`judge`).
 import contextlib
 import sqlite3
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from crash_harness.boundaries import ROLLBACK, Boundary, Statement, read_tape, shorten
-from crash_harness.calls import empty_hands, is_expected, plain_answer, plain_call, repeat_of, step
+from crash_harness.calls import (
+    COMMITS_WITH_ANSWER,
+    empty_hands,
+    is_expected,
+    plain_answer,
+    plain_call,
+    repeat_of,
+    step,
+)
 from crash_harness.child import PLACES, Run, plain
 from crash_harness.judge import ALL_COMMITS, Bench, Seen, Situation, Wrong
 from model.checking.trace import Ending
-from model.reservation_vocabulary import Enter, Send
+from model.reservation_vocabulary import Attempt, Enter, Send
 
 MOST_STATEMENTS = 500
 
@@ -225,8 +233,12 @@ class _Trial:
     def judge_state(self, error: BaseException | None) -> tuple[Any, list[Wrong]]:
         """Judge what a fresh connection reads: a call that went on has done all that it does."""
         commits = ALL_COMMITS if error is None else self.boundary.commits
+        situation, action = self.situation, self.situation.action
+        has_no_answer = self.storage.fault.comes_after and commits == COMMITS_WITH_ANSWER
+        if isinstance(action, Attempt) and has_no_answer:  # nobody has come in between yet
+            situation = replace(situation, action=replace(action, meanwhile=None))
         with contextlib.closing(self.bench.subject()) as subject:
-            return self.bench.judge_state(self.situation, commits, subject)
+            return self.bench.judge_state(situation, commits, subject)
 
     def work_again(
         self, state: Any, stores: dict[str, Any], arguments: list[Any]

@@ -20,7 +20,7 @@ from conformance.implementation import Implementation, load_implementation
 from conformance.place import RealFile
 from conformance.sqlite import make_subject
 from conformance.subject import Subject
-from crash_harness.boundaries import Boundary, Statement, read_tape
+from crash_harness.boundaries import Boundary, Statement, read_tape, shorten
 from crash_harness.calls import (
     Open,
     allowed_after_exit,
@@ -148,7 +148,7 @@ class Bench:
         death = self.parent.run(call, END, way=way)
         boundaries = read_tape(death.statements, names_stores=call.names_stores)
         wrongs = tuple(self._judge_answer(situation, death))
-        left = self._read_back()
+        left = self._read_back(situation.files)
         seen = self._judge_once(situation, ALL_COMMITS, left)
         return Traced(boundaries, death.statements, wrongs), seen, left
 
@@ -159,7 +159,7 @@ class Bench:
         self.lay_out(situation.files)
         death = self.parent.run(self.call(situation), _number(traced, index), way=way)
         wrongs = _compare_with_trace(death, traced, index)
-        left = self._read_back()
+        left = self._read_back(situation.files)
         seen = self._judge_once(situation, traced.commits(index), left)
         return Seen(seen.state, (*wrongs, *seen.wrongs)), left
 
@@ -181,9 +181,9 @@ class Bench:
         write_files(self.folder, files, present=self._present)
         self._present = ()
 
-    def _read_back(self) -> Files:
-        """Read what a dead process has left."""
-        self._present = read_files(self.folder, self.names)
+    def _read_back(self, files: Files) -> Files:
+        """Read what a process has left that died on these files."""
+        self._present = read_files(self.folder, self.names, like=files)
         return self._present
 
     def has_survivor(self, situation: Situation) -> bool:
@@ -201,8 +201,9 @@ class Bench:
             yield Wrong(kind, str(plain_answer(outcome)), str(death.answer))
 
     def _judge_once(self, situation: Situation, commits: int, left: Files) -> Seen:
-        """Judge what is left; equal content after equal calls is judged once."""
-        key = (situation.state, situation.action, commits, content_of(left))
+        """Judge what is left; equal content, of which the same is demanded, is judged once."""
+        allowed = self._find_allowed(situation, commits)
+        key = (allowed, situation.action, content_of(left))
         if key not in self._verdicts:
             if len(self._verdicts) >= MOST_VERDICTS:
                 self._verdicts.clear()
@@ -228,20 +229,25 @@ class Bench:
         self, situation: Situation, commits: int, subject: Subject
     ) -> tuple[Any, list[Wrong]]:
         """Read the state, and hold it against what is allowed after so many commits."""
-        allowed = allowed_after_exit(self.machine, situation.state, situation.action, commits)
-        durable = [empty_hands(state) for state in allowed]
+        allowed = self._find_allowed(situation, commits)
         try:
             state = empty_hands(subject.observe())
             wrongs = list(_check_integrity(subject, self.names))
         except Exception as error:  # noqa: BLE001 - rows of no state can fail in many ways
-            return None, [Wrong("unreadable", durable[0], f"{type(error).__name__}: {error}")]
-        if state not in durable:
-            wrongs.append(Wrong("state", durable[0], state))
+            expected, found = next(iter(allowed)), f"{type(error).__name__}: {error}"
+            return None, [Wrong("unreadable", expected, found)]
+        if state not in allowed:
+            wrongs.append(Wrong("state", next(iter(allowed)), state))
         for check in self.machine.invariants:
             clause = check(state)
             if clause is not None:
                 wrongs.append(Wrong(check.__name__, property_sentence(check), clause))
         return state, wrongs
+
+    def _find_allowed(self, situation: Situation, commits: int) -> frozenset[Any]:
+        """Return the durable states that may be found after so many commits."""
+        allowed = allowed_after_exit(self.machine, situation.state, situation.action, commits)
+        return frozenset(empty_hands(state) for state in allowed)
 
     def repeat(self, subject: Subject, state: Any, action: Any) -> Iterator[Wrong]:
         """Call from the state that was found: the model says what comes of it (C2)."""
@@ -285,9 +291,11 @@ def _number(traced: Traced, index: int) -> int:
 
 def _compare_with_trace(death: Death, traced: Traced, index: int) -> tuple[Wrong, ...]:
     """Demand that the child came the same way as the traced run, and died where it was told."""
-    if death.statements == traced.statements[:index]:
+    expected = [shorten(each.sql) for each in traced.statements[:index]]
+    found = [shorten(each.sql) for each in death.statements]
+    if found == expected:
         return ()
-    return (Wrong("statements", str(traced.statements[:index]), str(death.statements)),)
+    return (Wrong("statements", ", ".join(expected), ", ".join(found)),)
 
 
 def _check_integrity(subject: Subject, names: Iterable[str]) -> Iterator[Wrong]:

@@ -9,10 +9,11 @@ from conformance.changed_source import Change
 from conformance.place import RealFile, scratch_folder
 from conformance.replay import replay
 from conformance.sqlite import make_subject
+from crash_harness.cases import find_starts
 from crash_harness.child import OPERATIONS
 from crash_harness.crasher import Crasher
 from crash_harness.exit_profiles import PROFILES
-from crash_harness.exit_report import PLACES_FOUND, ExitReport, UnknownName
+from crash_harness.exit_report import PLACES_FOUND, CaseName, ExitReport, UnknownName
 from crash_harness.exits import run_exits
 from model.admission_vocabulary import Admit, Claim, Init
 from model.checking.explore import Verdict
@@ -156,6 +157,23 @@ def test_a_boundary_alone_is_run_by_its_name() -> None:
     assert report.row("claim", "before commit").deaths
 
 
+def test_a_case_with_a_second_death_is_run_alone_by_its_name() -> None:
+    """The repeated call dies on what the first death left, and nothing else is counted."""
+    start = next(
+        each
+        for each in find_starts("admission", "TINY").starts
+        if each.pair == ("admit", "accepted")
+    )
+    case = CaseName(
+        *("admission", "TINY", "admit", start.digest, "after commit"), second="before commit"
+    )
+
+    report = run_exits("admission", case=case)
+
+    assert (report.cases, report.second_deaths) == (1, 1)
+    assert report.row("admit", "before commit").found["unchanged"] == 1
+
+
 @pytest.mark.parametrize(
     ("names", "message"),
     [
@@ -164,7 +182,7 @@ def test_a_boundary_alone_is_run_by_its_name() -> None:
         ({"machine": "admission", "operation": "send"}, "no operation 'send'"),
         (
             {"machine": "admission", "operation": "redrive", "boundary": "before lunch"},
-            "redrive has no boundary 'before lunch'; there are before begin",
+            "redrive has no boundary 'before lunch'; there are before it returns",
         ),
     ],
 )

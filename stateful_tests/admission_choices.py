@@ -114,9 +114,7 @@ def _ticks(draw: st.DrawFn, state: State, lease: int | None = None) -> int:
     leases = [record.lease for record in state.records if record.lease is not None]
     ends = leases if lease is None else [lease]
     groups = (ends, [end - 1 for end in ends], at_the_edges([state.clock, *ends], NUMBER_MAX))
-    ticks = [
-        [tick for tick in group if state.clock - 1 <= tick <= NUMBER_MAX] for group in groups
-    ]
+    ticks = [[tick for tick in group if state.clock - 1 <= tick <= NUMBER_MAX] for group in groups]
     return draw(st.sampled_from(draw(st.sampled_from([[state.clock], *filter(None, ticks)]))))
 
 

@@ -9,10 +9,12 @@ Not here: simpler values, which are Hypothesis' own work.
 import ast
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
 from typing import Any, Final
 
+BEGIN: Final = 1
+"""The line on which a run begins, after the one that makes the machine; both stay."""
 MOST_REPLAYS: Final = 200
 LAST_LINE: Final = "state.teardown()"
 
@@ -67,19 +69,36 @@ def shorten(
     lines: list[str], kind: str, run: Callable[[list[str]], BaseException | None]
 ) -> list[str]:
     """Leave out every call without which the program still fails in the same way; bounded."""
-    position, replays = len(lines) - 2, 0  # the last call is the one that fails
-    while position >= FIRST_CALL and replays < MOST_REPLAYS:
-        shorter = lines[:position] + lines[position + 1 :]
-        replays += 1
+
+    def fails(shorter: list[str]) -> bool:
         error = run(shorter)
-        if isinstance(error, Parted) and error.kind == kind:
+        return isinstance(error, Parted) and error.kind == kind
+
+    last = len(lines) - 2  # the one after it is the call that fails
+    for position in range(last, max(last - MOST_REPLAYS, BEGIN), -1):
+        shorter = lines[:position] + lines[position + 1 :]
+        if fails(shorter):
             lines = shorter
-        position -= 1
+    for begin in _leave_lists_out(lines[BEGIN]):
+        shorter = [*lines[:BEGIN], begin, *lines[BEGIN + 1 :]]
+        if fails(shorter):
+            return shorter
     return lines
 
 
-FIRST_CALL: Final = 2
-"""The machine is made, and then it begins: both stay."""
+def _leave_lists_out(line: str) -> Iterator[str]:
+    """Yield the call with all of its lists empty, then with one of them empty."""
+    call = ast.parse(line, mode="eval").body
+    if not isinstance(call, ast.Call):
+        return
+    lists = [each.value for each in call.keywords if isinstance(each.value, ast.List)]
+    full = [(each, each.elts) for each in lists if each.elts]
+    for chosen in (full, *([pair] for pair in full)) if full else ():
+        for each, _ in chosen:
+            each.elts = []
+        yield ast.unparse(call)
+        for each, elements in chosen:
+            each.elts = elements
 
 
 def run_lines(lines: list[str], header: str, names: dict[str, Any]) -> BaseException | None:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hypothesis import Phase, Verbosity, seed, settings
+from hypothesis import HealthCheck, Phase, Verbosity, seed, settings
 from hypothesis.errors import Flaky, HypothesisException
 from hypothesis.stateful import run_state_machine_as_test
 
@@ -56,9 +56,9 @@ class MachineReport:
 def format_report(report: MachineReport) -> list[str]:
     """Return what a run has seen, line by line; witnesses only where there were none."""
     unseen = [name for name, count in report.witnesses.items() if not count]
+    work = f"{report.examples} runs, {report.steps} steps judged"
     return [
-        f"{report.machine}: {report.examples} runs, {report.steps} steps judged, seed {report.seed},"
-        f" {report.seconds:.1f} s",
+        f"{report.machine}: {work}, seed {report.seed}, {report.seconds:.1f} s",
         *(f"  {' '.join(pair)}: {count}" for pair, count in report.outcomes.items() if count),
         *(f"  {name}: {count}" for name, count in report.events.items()),
         *(f"  can't be seen: {name} ({why})" for name, why in report.unreachable.items()),
@@ -78,8 +78,8 @@ def run_machine(
 ) -> MachineReport:
     """Run a rule-based machine, and return what it saw; a failure is returned, not raised.
 
-    With a seed the run repeats exactly; without one the settings of Hypothesis' profile decide,
-    and its database of failing examples is used.
+    With a seed the run repeats as long as the code stays the same. Without one the settings of
+    Hypothesis' profile decide, and its database of failing examples is used.
     """
     tally = Tally()
     version = _make_version(machine, implementation=implementation, tally=tally)
@@ -89,6 +89,7 @@ def run_machine(
         stateful_step_count=stateful_step_count,
         phases=phases,
         deadline=None,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
         print_blob=False,
         report_multiple_bugs=False,
         verbosity=Verbosity.normal,

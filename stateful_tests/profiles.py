@@ -1,13 +1,13 @@
 """How much Hypothesis does: the profiles `dev`, `ci` and `nightly`.
 
-`ADMIT_ONE_PROFILE` chooses one; without it, it is `ci`, which repeats exactly.
+`ADMIT_ONE_PROFILE` chooses one; without it, it is `ci`, which repeats as long as the code stays.
 Hypothesis has a profile of its own that is called `ci`, and loads it where `CI` is set; ours carry
 a prefix, and are loaded after it.
 """
 
 import os
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from hypothesis import HealthCheck, settings
 
@@ -19,8 +19,8 @@ PREFIX: Final = "admit-one-"
 class Profile:
     """How many runs a rule-based machine makes, and how long each is.
 
-    With a seed every run is the same; without one each is another. `sees_everything` says that a
-    run is long enough to meet each outcome and each fault.
+    With a seed every run of the same code is the same; without one each is another.
+    `sees_everything` says that a run is long enough to meet each outcome and each fault.
     """
 
     name: str
@@ -52,16 +52,16 @@ def choose_profile() -> Profile:
 def load_profile() -> Profile:
     """Make the chosen profile the one that Hypothesis uses, for tests of any kind."""
     for profile in PROFILES.values():
-        settings.register_profile(
-            PREFIX + profile.name,
-            max_examples=profile.max_examples,
-            stateful_step_count=profile.stateful_step_count,
-            derandomize=profile.seed is not None,
-            database=None if profile.seed is not None else settings.default.database,
-            deadline=None,
+        options: dict[str, Any] = {
+            "max_examples": profile.max_examples,
+            "stateful_step_count": profile.stateful_step_count,
+            "deadline": None,
             # A step opens files, which a health check takes for slow generation.
-            suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-        )
+            "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large],
+        }
+        if profile.seed is not None:  # the same every time: nothing remembered, nothing by chance
+            options |= {"derandomize": True, "database": None}
+        settings.register_profile(PREFIX + profile.name, **options)
     chosen = choose_profile()
     settings.load_profile(PREFIX + chosen.name)
     return chosen

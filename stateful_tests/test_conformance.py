@@ -173,7 +173,7 @@ def test_durable_state_is_read_through_a_second_connection(tmp_path: Path) -> No
 
 
 def test_a_tenant_whose_bytes_are_not_added_up_is_found() -> None:
-    """Where each item alone is compared with the tenant's bytes, TINY sees nothing and SUMS does."""
+    """Where each item alone is compared with the tenant's bytes, only SUMS sees it."""
     change = Change(
         "impl/sqlite/admission_store.py",
         "tenant_count + 1 > limits.tenant_slots or tenant_bytes + size > limits.tenant_bytes",

@@ -87,6 +87,7 @@
   window.addEventListener("hashchange", openByAddress);
   document.documentElement.classList.add("js");
   region.removeAttribute("tabindex");
+  region.scrollLeft = (region.scrollWidth - region.clientWidth) / 2;
   choose(nodes[0]);
   openByAddress();
 })();
