@@ -82,10 +82,10 @@ def format_report(report: TraceReport) -> str:
     trace = report.trace
     lines: list[str] = []
     for failure in report.failures:
-        lines += [f"FAIL: {_title_failure(failure)}", *_wrap(failure.sentence, "  ")]
+        lines += [f"FAIL: {title_failure(failure)}", *_wrap(failure.sentence, "  ")]
     if report.failures:
         lines += [""]
-    lines += [_title_trace(trace), "", *format_steps(trace), *_format_schedule(trace)]
+    lines += [title_trace(trace), "", *format_steps(trace), *_format_schedule(trace)]
     if report.failures:
         lines += ["", *_format_explanation(trace, report.failures)]
     versions = report.versions
@@ -109,7 +109,7 @@ def _wrap(text: str, indent: str, first: str | None = None) -> list[str]:
     )
 
 
-def _title_failure(failure: Failure) -> str:
+def title_failure(failure: Failure) -> str:
     if failure.kind == "conformance":
         return f"the implementation parts from the specification ({failure.name})"
     if failure.kind == "replay":
@@ -117,13 +117,13 @@ def _title_failure(failure: Failure) -> str:
     return f"the {failure.kind} {failure.name}"
 
 
-def _title_trace(trace: Trace) -> str:
-    start = _describe_start(trace)
+def title_trace(trace: Trace) -> str:
+    start = describe_start(trace)
     title = " ".join(filter(None, (trace.machine, trace.scope)))
     return f"{title}, {count(len(trace), 'step')} from {start}:"
 
 
-def _describe_start(trace: Trace) -> str:
+def describe_start(trace: Trace) -> str:
     """Return where a trace starts: nothing there yet, or what there is, in short."""
     machine = MACHINES[trace.machine]
     if not machine.snapshot(trace.initial):
@@ -175,7 +175,7 @@ def describe_outcome(machine: str, outcome: Any) -> str:
 
 
 def _describe_step(narrator: Narrator, trace: Trace, before: Any, step: TraceStep) -> list[str]:
-    lines = _describe_crash(step)
+    lines = describe_crash(step)
     changes = describe_state_change(narrator, before, step.after)
     if step.observed is None:
         return [*lines, *changes]
@@ -216,7 +216,7 @@ def _indent(lines: list[str]) -> list[str]:
     return [f"  {line}" for line in lines]
 
 
-def _describe_crash(step: TraceStep) -> list[str]:
+def describe_crash(step: TraceStep) -> list[str]:
     crash = step.crash
     if crash is None:
         return []
@@ -245,12 +245,12 @@ def _format_explanation(trace: Trace, failures: Sequence[Failure]) -> list[str]:
     for failure in failures:
         if failure.kind != "conformance":  # there the step itself shows both sides
             said = _end(tidy_clause(failure.clause))
-            lines += _wrap(said, "  ", f"False {_say_when(trace)}: ")
+            lines += _wrap(said, "  ", f"False {say_when(trace)}: ")
     paragraphs = explain(trace, failures)
     return [*lines, "Explanation:", *(line for p in paragraphs for line in _wrap(p, "  "))]
 
 
-def _say_when(trace: Trace) -> str:
+def say_when(trace: Trace) -> str:
     return f"after step {len(trace)}" if trace.steps else "in the initial state"
 
 

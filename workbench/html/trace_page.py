@@ -5,7 +5,7 @@ Without a script all steps stand there with their states, and a click on a numbe
 
 from model.checking.trace import Trace
 from model.checking.trace_report import TraceReport
-from model.checking.trace_text import NARRATORS, _describe_start, _title_trace
+from model.checking.trace_text import NARRATORS, describe_start, title_trace
 from model.checking.trace_words import join_words
 from workbench.html.markup import NOTHING, Markup, element, join
 from workbench.html.page import build_commands, build_masthead, build_page
@@ -72,7 +72,7 @@ def title_report(report: TraceReport) -> str:
 def draw_title(report: TraceReport) -> Markup:
     """Return the head of the page: what is wrong, and what was claimed."""
     sentence = report.failures[0].sentence if report.failures else ""
-    title = _title_trace(report.trace).removesuffix(":")
+    title = title_trace(report.trace).removesuffix(":")
     return element(
         "header",
         build_masthead(title),
@@ -168,7 +168,7 @@ def draw_pick(anchor: str, number: str, said: str) -> Markup:
 def draw_start(trace: Trace, lanes: Lanes) -> Markup:
     """Return the row of the initial state."""
     entities = compare_states(NARRATORS[trace.machine], None, trace.initial)
-    start = _describe_start(trace)
+    start = describe_start(trace)
     words = element(
         "div",
         element(

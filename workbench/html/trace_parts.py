@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from model.checking.trace import Trace, Turn
 from model.checking.trace_report import Failure, TraceReport
 from model.checking.trace_text import (
-    _say_when,
-    _title_failure,
     explain,
+    say_when,
+    title_failure,
 )
 from model.checking.trace_words import tidy_clause
 from workbench.html.markup import NOTHING, Markup, element, join
@@ -33,7 +33,7 @@ def draw_failures(report: TraceReport) -> Markup:
     first, *others = report.failures
     said = [element("p", each) for each in explain(report.trace, report.failures)]
     follow = [
-        join([element("strong", _title_failure(each)), element("span", each.sentence)])
+        join([element("strong", title_failure(each)), element("span", each.sentence)])
         for each in others
     ]
     return element(
@@ -50,7 +50,7 @@ def draw_failures(report: TraceReport) -> Markup:
 
 def draw_clause(trace: Trace, failure: Failure) -> Markup:
     """Return the clause that is false, with its values."""
-    when = "Differs" if failure.kind == "conformance" else f"False {_say_when(trace)}"
+    when = "Differs" if failure.kind == "conformance" else f"False {say_when(trace)}"
     return element(
         "div",
         element("p", when, class_="label"),
@@ -61,7 +61,7 @@ def draw_clause(trace: Trace, failure: Failure) -> Markup:
 
 def title_failure(failure: Failure) -> str:
     """Return what a failure is called, as the text export calls it."""
-    title = _title_failure(failure)
+    title = title_failure(failure)
     return title[:1].upper() + title[1:]
 
 
