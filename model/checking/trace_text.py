@@ -110,6 +110,7 @@ def _wrap(text: str, indent: str, first: str | None = None) -> list[str]:
 
 
 def title_failure(failure: Failure) -> str:
+    """Return what a failure is called."""
     if failure.kind == "conformance":
         return f"the implementation parts from the specification ({failure.name})"
     if failure.kind == "replay":
@@ -118,6 +119,7 @@ def title_failure(failure: Failure) -> str:
 
 
 def title_trace(trace: Trace) -> str:
+    """Return what a trace is of, how long it is, and where it starts."""
     start = describe_start(trace)
     title = " ".join(filter(None, (trace.machine, trace.scope)))
     return f"{title}, {count(len(trace), 'step')} from {start}:"
@@ -217,6 +219,7 @@ def _indent(lines: list[str]) -> list[str]:
 
 
 def describe_crash(step: TraceStep) -> list[str]:
+    """Return where and how a step ended, and what was lost; nothing if it did not crash."""
     crash = step.crash
     if crash is None:
         return []
@@ -251,6 +254,7 @@ def _format_explanation(trace: Trace, failures: Sequence[Failure]) -> list[str]:
 
 
 def say_when(trace: Trace) -> str:
+    """Return when the failures of a trace show, in words."""
     return f"after step {len(trace)}" if trace.steps else "in the initial state"
 
 

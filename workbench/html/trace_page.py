@@ -32,7 +32,7 @@ from workbench.html.trace_parts import (
     draw_states,
     draw_step_words,
     draw_turn_words,
-    title_failure,
+    head_failure,
     wrap_state,
 )
 
@@ -65,7 +65,7 @@ def format_trace_html(report: TraceReport) -> str:
 def title_report(report: TraceReport) -> str:
     """Return what a report shows, in a few words."""
     if report.failures:
-        return title_failure(report.failures[0])
+        return head_failure(report.failures[0])
     return f"A trace of {report.trace.machine}"
 
 

@@ -33,7 +33,7 @@ def draw_failures(report: TraceReport) -> Markup:
     first, *others = report.failures
     said = [element("p", each) for each in explain(report.trace, report.failures)]
     follow = [
-        join([element("strong", title_failure(each)), element("span", each.sentence)])
+        join([element("strong", head_failure(each)), element("span", each.sentence)])
         for each in others
     ]
     return element(
@@ -59,7 +59,7 @@ def draw_clause(trace: Trace, failure: Failure) -> Markup:
     )
 
 
-def title_failure(failure: Failure) -> str:
+def head_failure(failure: Failure) -> str:
     """Return what a failure is called, as the text export calls it."""
     title = title_failure(failure)
     return title[:1].upper() + title[1:]
