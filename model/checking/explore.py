@@ -359,10 +359,21 @@ def _conclude(
         outcomes=outcomes,
         witnesses=witnesses,
         deadlocks=tuple(search.deadlocks),
-        violations=tuple(search.broken.values()),
+        violations=_order_violations(search),
         problems=tuple(problems),
         is_complete=is_complete,
         seconds=seconds,
+    )
+
+
+def _order_violations(search: _Search) -> tuple[Violation, ...]:
+    """Return the violations, shortest first; those that restate a decision stand behind."""
+    answers = {check.__name__ for check in search.machine.answers}
+    return tuple(
+        sorted(
+            search.broken.values(),
+            key=lambda each: (len(each.trace), each.property_name in answers),
+        )
     )
 
 
