@@ -41,9 +41,10 @@ def check_number(what: str, value: object) -> int:
         raise InvalidInput(
             f"{what} {reprlib.repr(value)} is a {type(value).__name__}; an int is needed"
         )
-    if not 0 <= value <= NUMBER_MAX:
-        raise InvalidInput(f"{what} {reprlib.repr(value)} is outside 0 to {NUMBER_MAX}")
-    return int.__add__(value, 0)
+    number = int.__add__(value, 0)  # first, so that no comparison of a subclass decides
+    if not 0 <= number <= NUMBER_MAX:
+        raise InvalidInput(f"{what} {number} is outside 0 to {NUMBER_MAX}")
+    return number
 
 
 def check_type(what: str, value: object, expected: type[Expected]) -> Expected:
