@@ -42,10 +42,14 @@ needs_glibc = pytest.mark.skipif(
 
 
 def run_program(cached_statements: int) -> subprocess.CompletedProcess[str]:
-    """Run the program in a process of its own, with this many prepared statements kept."""
+    """Run the program in a process of its own, with this many prepared statements kept.
+
+    Its environment and its modules are the same wherever the test runs: what is met in freed
+    memory depends on all that was allocated before.
+    """
     return subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(cached_statements)],
-        env={**os.environ, **OVERWRITES_FREED_MEMORY},
+        [sys.executable, "-I", "-S", "-c", PROGRAM, str(cached_statements)],
+        env={"PATH": os.environ.get("PATH", ""), **OVERWRITES_FREED_MEMORY},
         capture_output=True,
         text=True,
         timeout=60,
