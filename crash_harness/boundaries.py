@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
 TEXT = re.compile(r"'(?:[^']|'')*'")
@@ -57,6 +58,7 @@ class Boundary:
         return self.follows_commit or self.precedes_commit
 
 
+@lru_cache(maxsize=4096)
 def shorten(sql: str) -> str:
     """Return a short name of a statement: its first keyword, and what it is about.
 

@@ -9,12 +9,11 @@ Not here: which calls there are to try (`cases`), and whether what is found is r
 Reading hint: `OPERATIONS` is the binding; then `Run.run`.
 """
 
-import contextlib
 import functools
 import marshal
 import os
 import signal
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import Enum
 from pathlib import Path
@@ -152,31 +151,36 @@ def open_store(version: Implementation, kind: str, path: str, connect: Any) -> A
 
 
 class Tape:
-    """The statements of one call on every connection that it opens, in order.
+    """The statements of one call on every connection that it uses, in order.
 
     `stop` is called before a statement runs, with the number of those before it; it may not
-    return. While stores are being opened nothing is recorded.
+    return. Connections that are opened before `start` are watched from there on.
     """
 
-    def __init__(self, stop: Callable[["Tape", str, str], None] | None = None) -> None:
+    def __init__(self, stop: Callable[["Tape", str, str], None]) -> None:
         self.statements: list[tuple[str, str]] = []
-        self.is_paused = False
         self._stop = stop
+        self._connections: list[tuple[str, Any]] = []
+        self._is_running = False
 
-    def see(self, store: str, sql: str) -> None:
+    def watch(self, store: str, connection: Any) -> Any:
+        """Have the statements of a raw connection seen, now or from the start on."""
+        if self._is_running:
+            connection.set_trace_callback(functools.partial(self._see, store))
+        else:
+            self._connections.append((store, connection))
+        return connection
+
+    def start(self) -> None:
+        """Watch from now on."""
+        self._is_running = True
+        for store, connection in self._connections:
+            self.watch(store, connection)
+
+    def _see(self, store: str, sql: str) -> None:
         """Take note of a statement that is about to run."""
-        if self.is_paused:
-            return
-        if self._stop is not None:
-            self._stop(self, store, sql)
+        self._stop(self, store, sql)
         self.statements.append((store, sql))
-
-    @contextlib.contextmanager
-    def paused(self) -> Iterator[None]:
-        """Record nothing meanwhile."""
-        self.is_paused = True
-        yield
-        self.is_paused = False
 
 
 class Run:
@@ -270,15 +274,10 @@ class Death:
         self.case = case
         self.errors = version.errors.AdmitOneError
         self.tape = Tape(self.stop)
-        self.run = Run(version, case["paths"], wrap=self.trace, pragmas=case["pragmas"])
+        self.run = Run(version, case["paths"], wrap=self.tape.watch, pragmas=case["pragmas"])
         self.arguments = self.run.arguments(case["operation"], case["arguments"])
         self.index = case["boundary"]
         self.marker = -1
-
-    def trace(self, kind: str, connection: Any) -> Any:
-        """Have every statement of a connection seen before it runs."""
-        connection.set_trace_callback(functools.partial(self.tape.see, kind))
-        return connection
 
     def stop(self, tape: Tape, store: str, sql: str) -> None:
         """Leave, if this is the place."""
@@ -288,8 +287,8 @@ class Death:
     def call(self) -> Any:
         """Open the stores, which is not watched, and make the call, which is."""
         operation = self.case["operation"]
-        with self.tape.paused():
-            stores = self.run.open_stores(operation)
+        stores = self.run.open_stores(operation)
+        self.tape.start()
         return self.run.call(operation, stores, self.arguments)
 
     def die(self, marker: int) -> Never:

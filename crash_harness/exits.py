@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,7 @@ from crash_harness.exit_report import (
     PLACES_FOUND,
     CaseName,
     ExitReport,
+    FailedCase,
     Row,
     Sample,
     UnknownName,
@@ -99,54 +100,59 @@ def run_exits(
     )
     groups = _plan_groups(plan, operation)
     total = sum(len(starts) for _, starts in groups)
-    sum_of_work = Work()
-    done = 0
+    work = Work()
+    lost: list[str] = []
     with scratch_folder() as folder:
         for found, starts in groups:
-            orders = _make_orders(plan, found, starts, folder, sum_of_work.problems)
+            orders = _make_orders(plan, found, starts, folder, lost)
             scope = found.search.scope.name
-            for number, work in _take(
-                plan, scope, orders, folder=folder, workers=workers, clock=clock
-            ):
-                sum_of_work += work
-                clock.has_failed = bool(sum_of_work.failures)
-                done += number
-                progress(done, total)
-    if boundary is not None or case is not None:
-        _require_a_death(sum_of_work, operation, boundary, case)
+            for part in _take(plan, scope, orders, folder=folder, workers=workers, clock=clock):
+                work += part
+                clock.has_failed = bool(work.failures)
+                progress(work.starts, total)
+    work.problems += lost
+    is_complete = work.starts + len(lost) == total
+    if is_complete and (boundary is not None or case is not None):
+        _require_a_death(work, operation, boundary, case)
     searches = {found.search.scope.name: found.search for found, _ in groups}
+    failures = tuple(explain(searches[each.start.scope], each) for each in work.failures)
+    report = _report(plan, work, failures, is_complete=is_complete)
+    return replace(report, workers=workers, seconds=clock.seconds)
+
+
+def _report(
+    plan: Plan, work: Work, failures: tuple[FailedCase, ...], *, is_complete: bool
+) -> ExitReport:
+    """Turn the sum of all work into a report."""
     return ExitReport(
-        machine=machine,
+        machine=plan.machine,
         profile=plan.profile.name,
-        seed=seed,
-        rows=_make_rows(sum_of_work),
-        starts=sum_of_work.starts,
-        deaths=sum_of_work.deaths.total(),
-        second_deaths=sum_of_work.second_deaths,
-        watched_deaths=sum_of_work.watched_deaths,
-        faults=sum_of_work.faults.total(),
-        pairs=len(sum_of_work.pairs),
-        samples=tuple(
-            Sample(what, sum_of_work.taken[what], of) for what, of in sum_of_work.offered.items()
-        ),
-        failures=tuple(explain(searches[each.start.scope], each) for each in sum_of_work.failures),
-        failed_cases=sum_of_work.failed.total(),
-        problems=tuple(sum_of_work.problems),
-        is_complete=not clock.has_run_out,
-        workers=workers,
-        seconds=clock.seconds,
+        seed=plan.seed,
+        rows=_make_rows(work),
+        starts=work.starts,
+        deaths=work.deaths.total(),
+        second_deaths=work.second_deaths,
+        watched_deaths=work.watched_deaths,
+        faults=work.faults.total(),
+        pairs=len(work.pairs),
+        samples=tuple(Sample(what, work.taken[what], of) for what, of in work.offered.items()),
+        failures=failures,
+        failed_cases=work.failed.total(),
+        problems=tuple(work.problems),
+        is_complete=is_complete,
+        workers=1,
+        seconds=0.0,
     )
 
 
 class _Clock:
-    """How long a run has taken, and whether it is over before everything is done."""
+    """How long a run has taken, and whether it is to end before everything is done."""
 
     def __init__(self, budget_seconds: float | None, *, stops_at_failure: bool) -> None:
         self._started = time.perf_counter()
         self._budget_seconds = budget_seconds
         self._stops_at_failure = stops_at_failure
         self.has_failed = False
-        self.has_run_out = False
 
     @property
     def seconds(self) -> float:
@@ -154,10 +160,10 @@ class _Clock:
         return time.perf_counter() - self._started
 
     def is_over(self) -> bool:
-        """Tell whether nothing more is to be begun, and remember whether for want of time."""
+        """Tell whether nothing more is to be begun."""
         if self._budget_seconds is not None and self.seconds > self._budget_seconds:
-            self.has_run_out = True
-        return self.has_run_out or (self._stops_at_failure and self.has_failed)
+            return True
+        return self._stops_at_failure and self.has_failed
 
 
 def _find(named: Mapping[str, Any], name: str, what: str) -> Any:
@@ -226,30 +232,31 @@ def _take(
     folder: Path,
     workers: int,
     clock: _Clock,
-) -> Iterator[tuple[int, Work]]:
-    """Yield the work on a few starts after another, with their number."""
+) -> Iterator[Work]:
+    """Yield the work on a few starts after another."""
     if workers == 1:
         own = folder / f"bench-{scope}"
         own.mkdir()
         with _open_bench(plan, scope, own) as bench:
             while not clock.is_over() and (chunk := list(itertools.islice(orders, CHUNK_STARTS))):
-                yield len(chunk), _examine(plan, bench, chunk)
+                yield _examine(plan, bench, chunk)
         return
     spawn = multiprocessing.get_context(
         "spawn"
     )  # whoever judges has databases open, and never forks
     with ProcessPoolExecutor(workers, mp_context=spawn) as pool:
-        pending: dict[Future[Work], int] = {}
+        pending: set[Future[Work]] = set()
         while True:
             while len(pending) < AHEAD * workers and not clock.is_over():
                 chunk = list(itertools.islice(orders, CHUNK_STARTS))
                 if not chunk:
                     break
-                pending[pool.submit(_examine_elsewhere, plan, scope, folder, chunk)] = len(chunk)
+                pending.add(pool.submit(_examine_elsewhere, plan, scope, folder, chunk))
             if not pending:
                 return
-            for future in wait(pending, return_when=FIRST_COMPLETED).done:
-                yield pending.pop(future), future.result()
+            finished, pending = wait(pending, return_when=FIRST_COMPLETED)
+            for future in finished:
+                yield future.result()
 
 
 def _open_bench(plan: Plan, scope: str, folder: Path) -> Bench:

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from conformance.subject import Subject
 from crash_harness.boundaries import ROLLBACK, Boundary, Statement, read_tape, shorten
 from crash_harness.calls import (
     COMMITS_WITH_ANSWER,
@@ -183,16 +184,18 @@ class _Trial:
             self.storage.is_counting = False
             if self.storage.failed is None:
                 return None
+            boundary = self.boundary
             wrongs = list(self.judge_error(reply, error))
-            state, more = self.judge_state(error)
+            subject = stack.enter_context(contextlib.closing(self.bench.subject()))
+            state, more = self.judge_state(subject, boundary.commits, error)
             wrongs += more
             if not wrongs:
-                wrongs += self.work_again(state, stores, arguments)
+                wrongs += self.work_again(subject, state, stores, arguments)
         if self.storage.open_connections:
             wrongs.append(
                 Wrong("connections", "all closed", f"{self.storage.open_connections} open")
             )
-        return Tried(self.boundary, self.storage.fault, Seen(state, tuple(wrongs)))
+        return Tried(boundary, self.storage.fault, Seen(state, tuple(wrongs)))
 
     def reply(
         self, operation: str, stores: dict[str, Any], arguments: list[Any]
@@ -230,18 +233,19 @@ class _Trial:
         found = f"the answer {reply}" if error is None else f"{type(error).__name__}: {error}"
         yield Wrong("error", f"{storage.error!r} itself", found)
 
-    def judge_state(self, error: BaseException | None) -> tuple[Any, list[Wrong]]:
+    def judge_state(
+        self, subject: Subject, commits: int, error: BaseException | None
+    ) -> tuple[Any, list[Wrong]]:
         """Judge what a fresh connection reads: a call that went on has done all that it does."""
-        commits = ALL_COMMITS if error is None else self.boundary.commits
+        commits = ALL_COMMITS if error is None else commits
         situation, action = self.situation, self.situation.action
         has_no_answer = self.storage.fault.comes_after and commits == COMMITS_WITH_ANSWER
         if isinstance(action, Attempt) and has_no_answer:  # nobody has come in between yet
             situation = replace(situation, action=replace(action, meanwhile=None))
-        with contextlib.closing(self.bench.subject()) as subject:
-            return self.bench.judge_state(situation, commits, subject)
+        return self.bench.judge_state(situation, commits, subject)
 
     def work_again(
-        self, state: Any, stores: dict[str, Any], arguments: list[Any]
+        self, subject: Subject, state: Any, stores: dict[str, Any], arguments: list[Any]
     ) -> Iterator[Wrong]:
         """Demand that the same store object works again, and then one that is opened anew."""
         action = self.situation.action
@@ -258,17 +262,21 @@ class _Trial:
             wrap=self.storage.wrap,
             pragmas=self.call.pragmas,
         )
-        run.open_stores(call.operation, stores)
-        reply, _ = self.reply(call.operation, stores, run.arguments(call.operation, call.arguments))
+        try:
+            run.open_stores(call.operation, stores)
+            again = run.arguments(call.operation, call.arguments)
+            reply, error = self.reply(call.operation, stores, again)
+        except Exception as unasked:  # noqa: BLE001 - whatever comes out is what is being judged
+            reply, error = None, unasked
         if not is_expected(reply, outcome):
-            yield Wrong("repeat on the same store", str(plain_answer(outcome)), str(reply))
+            found = reply if error is None else f"{type(error).__name__}: {error}"
+            yield Wrong("repeat on the same store", str(plain_answer(outcome)), str(found))
             return
-        with contextlib.closing(self.bench.subject()) as subject:
-            found = empty_hands(subject.observe())
-            if found != empty_hands(after):
-                yield Wrong("state", empty_hands(after), found, repeated, state)
-                return
-            yield from self.bench.repeat(subject, found, repeated)
+        found = empty_hands(subject.observe())
+        if found != empty_hands(after):
+            yield Wrong("state", empty_hands(after), found, repeated, state)
+            return
+        yield from self.bench.repeat(subject, found, repeated)
 
 
 def _close(stores: Mapping[str, Any]) -> None:

@@ -76,7 +76,7 @@ def _read(path: str) -> bytes:
     except FileNotFoundError:
         return b""
     try:
-        return os.read(descriptor, 1 << 26)
+        return os.read(descriptor, os.fstat(descriptor).st_size)
     finally:
         os.close(descriptor)
 

@@ -9,6 +9,7 @@ takes its process down fails the matrix.
 
 import multiprocessing
 import multiprocessing.connection
+import resource
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -22,6 +23,7 @@ from model.scopes import MACHINES
 SEEDS = tuple(range(10))
 LIMIT_SECONDS = 120.0
 FEW_SECONDS = 5.0
+LIMIT_BYTES = 3 << 30
 
 
 class Ending(StrEnum):
@@ -185,7 +187,12 @@ def _serve(
     mutant: Mutant,
     seeds: Sequence[int],
 ) -> None:
-    """Run an engine on a mutant in this process, and send what each seed found or raised."""
+    """Run an engine on a mutant in this process, and send what each seed found or raised.
+
+    A mutant that eats memory raises `MemoryError` here, before the machine suffers.
+    """
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (LIMIT_BYTES, most))
     for seed in seeds:
         started = time.perf_counter()
         try:

@@ -39,7 +39,9 @@ MATRIX = """\
 `exhaustive` takes every call of a scope from every state, breadth first:
 its cell has the kind of the divergence, and the length of a shortest trace.
 `walk` and `hypothesis` draw lots: their cells have the number of seeds that killed the mutant,
-and the length of the shortest trace that any of them found.
+and the length of the shortest trace that any of them found;
+it may be shorter than the one of `exhaustive`,
+since a walk also starts from stores that are old, and not from the absent one alone.
 `crash`, `race` and `power-loss` are slow, and are set on the mutants that name them.
 A dash means that the engine was not set on the mutant.
 The engine in the second column must kill it.
