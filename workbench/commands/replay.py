@@ -3,18 +3,22 @@
 import json
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from conformance.replay import (
+    CrashRunner,
     Replay,
     ReplayImpossible,
     ReplayVerdict,
     replay_on_model,
 )
 from conformance.replay import replay as replay_on_implementation
+from model.checking.trace import Ending, Trace
 from model.checking.trace_json import encode_report, load_report
 from model.checking.trace_report import TraceReport
 from model.checking.trace_shapes import TraceFormatError
@@ -56,7 +60,8 @@ def replay(
         if subject is SubjectName.MODEL:
             replayed = replay_on_model(report.trace)
         else:
-            replayed = replay_on_implementation(report.trace)
+            with open_crash_runner(report.trace) as runner:
+                replayed = replay_on_implementation(report.trace, crash_runner=runner)
     except ReplayImpossible as error:
         raise typer.BadParameter(
             make_printable(f"{file} can't be replayed here: {error}")
@@ -68,6 +73,25 @@ def replay(
     else:
         typer.echo(format_replay(replayed, report, repeat), nl=False)
     raise typer.Exit(EXIT_CODES[replayed.verdict])
+
+
+@contextmanager
+def open_crash_runner(trace: Trace) -> Iterator[CrashRunner | None]:
+    """Yield what brings about the crashes of a trace; None where it has none that can be."""
+    endings = {step.crash.ending for step in trace.steps if step.crash is not None}
+    if endings == {Ending.POWER_LOSS}:
+        from crash_harness.power_loss.replaying import (  # noqa: PLC0415 - needs apsw
+            PowerLossRunner,
+        )
+
+        yield PowerLossRunner()
+    elif endings and endings <= {Ending.EXIT, Ending.KILL}:
+        from crash_harness.crasher import Crasher  # noqa: PLC0415 - starts a process
+
+        with Crasher() as crasher:
+            yield crasher
+    else:
+        yield None
 
 
 def read_report(file: str) -> TraceReport:
