@@ -7,7 +7,9 @@ judged like a mutant, by the scopes that are small, and then by the rule-based m
 What survives with good reason: other defaults of the limits and other version numbers of a schema
 (the frozen scenarios hold the first; a search brings its own limits, and makes its own files), the
 last column for the first where there is one, another kind of argument in a signature, a value that
-is no longer frozen or slotted, and `==` or `<=` between two members of an enumeration of two.
+is no longer frozen or slotted, `is` or `>=` for `==` where no other value can occur, and, in the
+model, what no scope here looks at: `tick` (scope X does), and the states after an exit (the crash
+harness does).
 
 Not here: a change of SQL or of a schema, which cosmic-ray takes for text; and `|`, which stands
 for a choice of types wherever these packages use it.
@@ -37,6 +39,8 @@ SCOPES = {
     "admission": ("TINY", "TEXTS", "SUMS"),
     "reservation": ("TINY", "FIELDS", "TWICE", "CONFLICTS"),
 }
+MODEL_SCOPES = {"admission": ("TINY", "SUMS"), "reservation": ("TINY", "SMALL")}
+MODEL_BUDGET_STATES = 6000
 LIMIT_SECONDS = 60.0
 MODEL_FILES = (
     "model/admission.py",
@@ -60,10 +64,12 @@ def kill_small_change(mutant: Mutant, seed: int) -> Kill | None:
     """Set the searches of all small scopes on a change, and the rule-based machine at the end."""
     machines = IMPLEMENTATION_FILES.get(mutant.file, (mutant.machine,))
     if mutant.is_of_the_model:
-        found = explore_mutant(mutant)
-        names = [violation.property_name for violation in found.violations]
-        problems = [*names, *found.problems]
-        return Kill((problems[0],), found.depth) if problems else None
+        for scope in MODEL_SCOPES[mutant.machine]:
+            found = explore_mutant(replace(mutant, scope=scope), MODEL_BUDGET_STATES)
+            names = [violation.property_name for violation in found.violations]
+            if problems := [*names, *found.problems]:
+                return Kill((problems[0],), found.depth)
+        return None
     version = load_changed_implementation(mutant.changes)
     for machine in machines:
         for scope in SCOPES[machine]:
