@@ -2,6 +2,7 @@
 
 TINY has a few hundred states, SMALL at most 50,000, MEDIUM at least 100,000.
 TINY and SMALL together reach every (action, outcome) pair of their machine.
+The narrow ones (`narrow_scopes`) look at one thing each that TINY and SMALL can't show.
 X is an independent cross-check: other tools have counted the same bounds.
 
 A number here was found by a search, and holds it from then on: a search that silently
@@ -14,10 +15,18 @@ from typing import Any
 from model.admission_scope import ADMISSION, AdmissionScope, old_record
 from model.admission_vocabulary import Limits
 from model.machine import Expected, Machine
+from model.narrow_scopes import (
+    ADMISSION_SUMS,
+    ADMISSION_TEXTS,
+    NO_INIT,
+    OWN_CLOCK,
+    RESERVATION_CONFLICTS,
+    RESERVATION_FIELDS,
+    RESERVATION_TWICE,
+)
 from model.reservation_scope import RESERVATION, ReservationScope
 from model.reservation_vocabulary import IDEMPOTENT, NON_IDEMPOTENT, OpenIntent, Receipt
 
-_OWN_CLOCK = "the clock moves by the tick that each action brings along"
 _NO_OLD_RECORD = "no record starts near the last generation"
 
 ADMISSION_TINY = AdmissionScope(
@@ -36,7 +45,7 @@ ADMISSION_TINY = AdmissionScope(
     ),
     expected=Expected(states=414, transitions=2156, calls=18089, depth=9),
     unreachable={
-        "tick ticked": _OWN_CLOCK,
+        "tick ticked": OWN_CLOCK,
         "admit tenant_full": "the global limits are met first",
         "a_tenant_is_full_by_slots": "the global limits are met first",
         "a_tenant_is_full_by_bytes": "the global limits are met first",
@@ -59,62 +68,10 @@ ADMISSION_SMALL = AdmissionScope(
     is_symmetric=True,
     expected=Expected(states=25135, transitions=157936, calls=1899347, depth=19),
     unreachable={
-        "tick ticked": _OWN_CLOCK,
+        "tick ticked": OWN_CLOCK,
         "claim generation_exhausted": _NO_OLD_RECORD,
         "redrive generation_exhausted": _NO_OLD_RECORD,
         "a_tenant_is_full_by_bytes": "a tenant has one slot, so its work never adds up",
-    },
-)
-
-_NO_INIT = "the store exists from the start"
-
-ADMISSION_SUMS = AdmissionScope(
-    name="SUMS",
-    limits=Limits(global_slots=3, global_bytes=5, tenant_slots=2, tenant_bytes=3, item_bytes=3),
-    request_ids=("r1", "r2", "r3", "r4"),
-    tenants=("A", "B"),
-    payloads=("", "aa", "中"),
-    ticks=(0,),
-    generations=(),
-    generation_limit=0,
-    starts_absent=False,
-    is_symmetric=True,
-    expected=Expected(states=5335, transitions=10677, calls=150158, depth=8),
-    unreachable={
-        "tick ticked": _OWN_CLOCK,
-        "admit oversize": "every payload is within the item limit",
-        **{
-            f"{action} store_missing": _NO_INIT
-            for action in ("admit", "claim", "resolve", "quarantine", "redrive", "cancel_unstarted")
-        },
-        "init ready": _NO_INIT,
-        "init limits_mismatch": _NO_INIT,
-        **dict.fromkeys(
-            (
-                "claim claimed",
-                "claim clock_regression",
-                "claim generation_exhausted",
-                "resolve done",
-                "resolve stale",
-                "resolve clock_regression",
-                "quarantine quarantined",
-                "quarantine stale",
-                "quarantine clock_regression",
-                "redrive queued",
-                "redrive stale",
-                "redrive generation_exhausted",
-                "a_record_is_inflight",
-                "a_record_is_quarantined",
-                "a_record_is_done",
-                "a_finished_request_is_replayed",
-                "a_token_is_stale_after_a_new_claim",
-                "a_token_is_stale_by_its_lease_alone",
-                "a_third_generation_is_claimed",
-                "a_redriven_record_is_not_cancelled",
-                "quarantined_work_fills_the_store",
-            ),
-            "no claim is offered: the scope is about sums",
-        ),
     },
 )
 
@@ -144,10 +101,10 @@ ADMISSION_X = AdmissionScope(
     starts_absent=False,
     expected=Expected(states=1406741, transitions=3299260, calls=60919575, depth=21),
     unreachable={
-        "init ready": _NO_INIT,
-        "init limits_mismatch": _NO_INIT,
+        "init ready": NO_INIT,
+        "init limits_mismatch": NO_INIT,
         **{
-            f"{action} store_missing": _NO_INIT
+            f"{action} store_missing": NO_INIT
             for action in ("admit", "claim", "resolve", "quarantine", "redrive", "cancel_unstarted")
         },
         **{
@@ -242,6 +199,7 @@ SCOPES: dict[str, dict[str, Any]] = {
             ADMISSION_TINY,
             ADMISSION_SMALL,
             ADMISSION_SUMS,
+            ADMISSION_TEXTS,
             ADMISSION_MEDIUM,
             ADMISSION_X,
             ADMISSION_X_IDS,
@@ -249,6 +207,14 @@ SCOPES: dict[str, dict[str, Any]] = {
         )
     },
     RESERVATION.name: {
-        scope.name: scope for scope in (RESERVATION_TINY, RESERVATION_SMALL, RESERVATION_MEDIUM)
+        scope.name: scope
+        for scope in (
+            RESERVATION_TINY,
+            RESERVATION_SMALL,
+            RESERVATION_FIELDS,
+            RESERVATION_TWICE,
+            RESERVATION_CONFLICTS,
+            RESERVATION_MEDIUM,
+        )
     },
 }

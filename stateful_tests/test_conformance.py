@@ -25,10 +25,17 @@ from model.scopes import MACHINES, SCOPES
 MACHINE_NAMES = tuple(MACHINES)
 
 
-@pytest.mark.parametrize("machine", MACHINE_NAMES)
-def test_every_call_from_every_state_of_tiny_conforms(machine: str) -> None:
-    """The implementation takes every transition of TINY once, and reaches the model's numbers."""
-    scope = SCOPES[machine]["TINY"]
+@pytest.mark.parametrize(
+    ("machine", "name"),
+    [
+        *((machine, "TINY") for machine in MACHINE_NAMES),
+        ("admission", "TEXTS"),
+        *(("reservation", name) for name in ("FIELDS", "TWICE", "CONFLICTS")),
+    ],
+)
+def test_every_call_from_every_state_of_a_small_scope_conforms(machine: str, name: str) -> None:
+    """The implementation takes every transition once, and reaches the model's numbers."""
+    scope = SCOPES[machine][name]
 
     found = check_exhaustively(machine, scope)
 

@@ -4,6 +4,7 @@ A search of SMALL that evaluates every property takes ten to twenty seconds, the
 five; each search is one test, so that they run side by side.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +13,8 @@ from model.checking.explore import Verdict, Watch, explore
 from model.machine import Machine
 from model.scopes import ADMISSION_X_IDS_TENANTS, MACHINES, SCOPES
 
-WITHIN_TESTS = ("TINY", "SMALL", "SUMS")
+NARROW = ("SUMS", "TEXTS", "FIELDS", "TWICE", "CONFLICTS")
+WITHIN_TESTS = ("TINY", "SMALL", *NARROW)
 """The scopes that are searched in the tests with every property; the rest is for the profiles."""
 
 every_machine = pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES)
@@ -57,6 +59,45 @@ def test_scope_x_is_recorded_with_the_numbers_that_other_tools_have_counted() ->
     assert (full.states, full.transitions) == (1_406_741, 3_299_260)
     assert (full.calls, full.depth) == (60_919_575, 21)
     assert scopes["X-ids"].expected.states == 234_621
+
+
+def test_the_states_of_texts_are_every_payload_that_fits_in_every_state_of_a_record() -> None:
+    """Two states have no record; a record has one of five, for each tenant and payload."""
+    scope = SCOPES["admission"]["TEXTS"]
+    fitting = [text for text in scope.payloads if len(text.encode()) <= scope.limits.item_bytes]
+
+    assert scope.expected.states == 2 + 5 * len(scope.tenants) * len(fitting)
+
+
+def test_the_states_of_fields_are_those_of_each_opening_alone() -> None:
+    """The first opening binds the id, so that no state has two; four have no intent."""
+    scope = SCOPES["reservation"]["FIELDS"]
+    alone = [len(_find_states(replace(scope, openings=(each,)))) for each in scope.openings]
+
+    assert scope.expected.states == 4 + sum(states - 4 for states in alone)
+
+
+def test_the_states_of_twice_are_pairs_of_what_each_ledger_does_alone() -> None:
+    """Only where both have an effect do they meet: either may have come first."""
+    scope = SCOPES["reservation"]["TWICE"]
+    alone = replace(scope, ledgers=("L1",), workers=scope.workers[:1], openings=scope.openings[:1])
+    states = _find_states(alone)
+
+    with_effect = sum(bool(state.receiver.effects) for state in states)
+    assert scope.expected.states == len(states) ** 2 + with_effect**2
+
+
+def _find_states(scope: Any) -> set[Any]:
+    """Return the states of a scope of the dispatch budget, found without the search."""
+    machine = MACHINES["reservation"]
+    found = set(machine.initial_states(scope))
+    unvisited = list(found)
+    while unvisited:
+        state = unvisited.pop()
+        after = {machine.step(state, each)[0] for each in machine.offered_actions(scope, state)}
+        unvisited += after - found
+        found |= after
+    return found
 
 
 @every_machine

@@ -14,12 +14,9 @@ from conformance.changed_source import (
     load_changed_specification,
     read_source,
 )
-from conformance.exhaustive import check_exhaustively
 from conformance.mutants.catalogue import IMPLIED, MUTANTS, UnknownMutant, find_mutant
 from conformance.mutants.kills import Survived, explore_mutant, find_broken, kill_by_exhaustive
 from conformance.mutants.mutant import Engine, Mutant
-from conformance.mutants.scopes import CONFLICTS, FIELDS, TEXTS, TWICE
-from model.checking.explore import explore
 from model.scopes import MACHINES
 
 RULE = re.compile(r"^- \*\*([ABC]\d+) ", re.MULTILINE)
@@ -131,14 +128,3 @@ def test_every_property_is_the_only_killer_of_a_mutant(machine: str, name: str) 
 def test_implied_properties_exist() -> None:
     """The list of properties that never break alone names none that is gone."""
     assert set(IMPLIED) <= set(PROPERTIES)
-
-
-@pytest.mark.parametrize(
-    ("machine", "scope"),
-    [("admission", TEXTS), *(("reservation", each) for each in (FIELDS, TWICE, CONFLICTS))],
-    ids=lambda each: each if isinstance(each, str) else each.name,
-)
-def test_the_scopes_of_mutants_kill_nothing_that_is_unchanged(machine: str, scope: object) -> None:
-    """Model and implementation agree over each scope that was made for a mutant."""
-    assert not explore(MACHINES[machine], scope).violations  # type: ignore[arg-type]
-    assert not check_exhaustively(machine, scope).found

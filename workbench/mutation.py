@@ -31,15 +31,15 @@ from conformance.exhaustive import check_exhaustively
 from conformance.mutants.kills import EngineEntry, Kill, explore_mutant
 from conformance.mutants.matrix import Ending, Trial, run_trials
 from conformance.mutants.mutant import Engine, Mutant, make_edit
-from conformance.mutants.scopes import find_scope
+from model.scopes import SCOPES
 from workbench.mutant_engines import run_hypothesis
 from workbench.progress import progress_bar
 
-SCOPES = {
+SEARCHED = {
     "admission": ("TINY", "TEXTS", "SUMS"),
     "reservation": ("TINY", "FIELDS", "TWICE", "CONFLICTS"),
 }
-MODEL_SCOPES = {"admission": ("TINY", "SUMS"), "reservation": ("TINY", "SMALL")}
+"""The scopes that are small."""
 MODEL_BUDGET_STATES = 6000
 LIMIT_SECONDS = 60.0
 MODEL_FILES = (
@@ -64,7 +64,7 @@ def kill_small_change(mutant: Mutant, seed: int) -> Kill | None:
     """Set the searches of all small scopes on a change, and the rule-based machine at the end."""
     machines = IMPLEMENTATION_FILES.get(mutant.file, (mutant.machine,))
     if mutant.is_of_the_model:
-        for scope in MODEL_SCOPES[mutant.machine]:
+        for scope in (*SEARCHED[mutant.machine], "SMALL"):
             found = explore_mutant(replace(mutant, scope=scope), MODEL_BUDGET_STATES)
             names = [violation.property_name for violation in found.violations]
             if problems := [*names, *found.problems]:
@@ -72,8 +72,8 @@ def kill_small_change(mutant: Mutant, seed: int) -> Kill | None:
         return None
     version = load_changed_implementation(mutant.changes)
     for machine in machines:
-        for scope in SCOPES[machine]:
-            parted = check_exhaustively(machine, find_scope(machine, scope), implementation=version)
+        for scope in SEARCHED[machine]:
+            parted = check_exhaustively(machine, SCOPES[machine][scope], implementation=version)
             if parted.found:
                 return Kill((parted.found[0].divergence.kind,), len(parted.found[0].trace))
             if parted.counts.calls == 0:

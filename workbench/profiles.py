@@ -24,6 +24,11 @@ EXAMPLES = {Profile.QUICK: 40, Profile.FULL: 600, Profile.NIGHTLY: 6_000}
 EXAMPLE_STEPS = 30
 HISTORIES = {Profile.QUICK: 10, Profile.FULL: 250, Profile.NIGHTLY: 2_500}
 """Histories of each machine: 20 in the quick profile, 500 in the full one."""
+NARROW = {
+    "admission": {"SUMS": 10.0, "TEXTS": 0.5},
+    "reservation": {"FIELDS": 1.0, "TWICE": 0.5, "CONFLICTS": 2.0},
+}
+"""The scopes that look at one thing each, with the weight of their conformance."""
 WALK_STEPS = {Profile.QUICK: 2_000, Profile.FULL: 40_000, Profile.NIGHTLY: 400_000}
 
 
@@ -45,8 +50,9 @@ def _plan_model(profile: Profile, machine: str) -> list[Check]:
     is_quick = profile is Profile.QUICK
     scopes = {"TINY": (Watch.EVERY_CALL, 1.0)}
     scopes["SMALL"] = (Watch.CHANGES, 8.0) if is_quick else (Watch.EVERY_CALL, 25.0)
+    scopes |= {name: (Watch.EVERY_CALL, weight / 5) for name, weight in NARROW[machine].items()}
     if machine == "admission":
-        scopes |= {"SUMS": (Watch.EVERY_CALL, 2.0), "X-ids-tenants": (Watch.NOTHING, 6.0)}
+        scopes["X-ids-tenants"] = (Watch.NOTHING, 6.0)
     if not is_quick:
         scopes["MEDIUM"] = (Watch.CHANGES, 60.0)
     if machine == "admission" and not is_quick:
@@ -64,9 +70,7 @@ def _plan_model(profile: Profile, machine: str) -> list[Check]:
 
 def _plan_conformance(profile: Profile, machine: str, seed: int) -> list[Check]:
     """Return the engines that hold the implementation against the model, call by call."""
-    scopes = {"TINY": 2.0}
-    if machine == "admission":
-        scopes["SUMS"] = 10.0
+    scopes = {"TINY": 2.0, **NARROW[machine]}
     if profile is not Profile.QUICK:
         scopes["SMALL"] = 200.0
     checks = [

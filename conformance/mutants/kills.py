@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from conformance.changed_source import load_changed_implementation, load_changed_specification
 from conformance.exhaustive import Found, check_exhaustively
 from conformance.mutants.mutant import Engine, Mutant
-from conformance.mutants.scopes import find_scope
 from conformance.walk import run_walk
 from model.checking.explore import Exploration, explore
-from model.scopes import MACHINES
+from model.scopes import MACHINES, SCOPES
 
 EXPLORE_BUDGET_STATES = 3000
 """Enough for every mutant's killer, and for all that breaks in TINY; `run` goes to the end."""
@@ -73,7 +72,7 @@ def kill_by_exhaustive(mutant: Mutant) -> Found:
     """
     found = check_exhaustively(
         mutant.machine,
-        find_scope(mutant.machine, mutant.scope),
+        SCOPES[mutant.machine][mutant.scope],
         implementation=load_changed_implementation(mutant.changes),
         state_budget=EXHAUSTIVE_BUDGET_STATES,
     ).found
@@ -133,7 +132,7 @@ def run_seeded_walk(mutant: Mutant, seed: int) -> Kill | None:
     """Walk on a mutant of the implementation, on files as in production."""
     walk = run_walk(
         mutant.machine,
-        find_scope(mutant.machine, mutant.scope),
+        SCOPES[mutant.machine][mutant.scope],
         seed=seed,
         steps=WALK_STEPS,
         implementation=load_changed_implementation(mutant.changes),

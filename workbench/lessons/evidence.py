@@ -12,7 +12,6 @@ from typing import Any
 from conformance.changed_source import load_changed_implementation, load_changed_specification
 from conformance.exhaustive import Conformance, check_exhaustively
 from conformance.mutants.mutant import Mutant
-from conformance.mutants.scopes import find_scope
 from conformance.replay_report import from_found
 from model.admission_vocabulary import compute_usage
 from model.checking.explore import Exploration, Verdict, explore
@@ -20,7 +19,7 @@ from model.checking.trace import Trace, TraceStep
 from model.checking.trace_report import Failure, TraceReport, from_violation
 from model.checking.trace_text import explain, format_steps
 from model.reservation_properties import count_calls
-from model.scopes import MACHINES
+from model.scopes import MACHINES, SCOPES
 from workbench.lessons.blocks import Block, Grid, Meter, Meters, Prose, Steps
 
 STATE_BUDGET = 3000
@@ -87,7 +86,7 @@ def _say_exploration(found: Exploration) -> str:
 def _hold_against_model(mutant: Mutant) -> Evidence:
     found = check_exhaustively(
         mutant.machine,
-        find_scope(mutant.machine, mutant.scope),
+        SCOPES[mutant.machine][mutant.scope],
         implementation=load_changed_implementation(mutant.changes),
         state_budget=STATE_BUDGET,
     )
