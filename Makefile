@@ -51,12 +51,16 @@ experiment: $(READY) ## Run the frozen scenarios of the source articles
 bench: $(READY) ## Measure speed
 	$(BIN)/python -m bench
 
-# cosmic-ray is a tool for this target alone: it is pinned here, and kept apart from the rest.
+# cosmic-ray is a tool for this target alone, and is kept apart from the rest.
 .PHONY: mutation
-mutation: $(READY) ## Set the searches on every small change of the code (hours)
-	@test -d .venv/cosmic-ray || $(BIN)/python -m pip install --quiet \
-	  --disable-pip-version-check --target .venv/cosmic-ray cosmic-ray==8.7.0
+mutation: .venv/cosmic-ray/.ready ## Set the searches on every small change of the code (hours)
 	PYTHONPATH=.venv/cosmic-ray $(BIN)/python -m workbench.mutation $(FILES)
+
+.venv/cosmic-ray/.ready: requirements-mutation.txt $(READY)
+	rm -rf .venv/cosmic-ray
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes \
+	  --target .venv/cosmic-ray --requirement requirements-mutation.txt
+	touch $@
 
 .PHONY: format
 format: $(READY) ## Rewrite the code in the project's format
@@ -69,6 +73,10 @@ lock: ## Choose the pinned versions anew (needs uv)
 	  uv pip compile --quiet --universal --generate-hashes --python-version 3.11 \
 	    --all-extras --no-header pyproject.toml; } > requirements.new
 	@mv requirements.new requirements.txt
+	@{ sed '/^[^#]/,$$d' requirements-mutation.txt; \
+	  grep -oE '^cosmic-ray==[^ ]+' requirements-mutation.txt | uv pip compile --quiet --universal \
+	    --generate-hashes --python-version 3.11 --no-header -; } > requirements.new
+	@mv requirements.new requirements-mutation.txt
 
 .PHONY: clean
 clean: ## Remove .venv and every cache
