@@ -14,7 +14,7 @@ from typing import Any
 
 from model.checking.explore import Verdict
 from model.checking.history import History, Operation
-from model.checking.linearizability import DEFAULT_BUDGET, check_history
+from model.checking.linearizability import DEFAULT_BUDGET, Linearizability, check_history
 from model.machine import Machine
 
 
@@ -22,14 +22,20 @@ from model.machine import Machine
 class Explanation:
     """An order that explains everything, or the longest beginning that can be explained.
 
-    `changing` are those calls of the order that changed something. `mismatches` says what the
-    order leaves open: the call that has no place behind it, or the fields of the state.
+    `judged` is what the search has said. `changing` are those calls of the order that changed
+    something. `mismatches` says what the order leaves open: the call that has no place behind it,
+    or the fields of the state.
     """
 
-    verdict: Verdict
+    judged: Linearizability
     order: tuple[Operation, ...]
     changing: tuple[Operation, ...]
     mismatches: tuple[str, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the order explains everything."""
+        return self.judged.verdict
 
 
 def explain(
@@ -52,7 +58,7 @@ def explain(
                 f"{path}: the model has {expected!r}, found {value!r}"
                 for path, expected, value in min(differences, key=len)
             )
-    return Explanation(found.verdict, order, _find_changing(machine, before, order), mismatches)
+    return Explanation(found, order, _find_changing(machine, before, order), mismatches)
 
 
 def _find_changing(

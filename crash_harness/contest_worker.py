@@ -145,6 +145,10 @@ class Raised:
         """What stands in the place of an outcome's name."""
         return f"raised {self.error}"
 
+    def __str__(self) -> str:
+        """Return it in one line, as a timeline has it."""
+        return self.kind
+
 
 @dataclass(frozen=True, slots=True)
 class Seen:

@@ -31,7 +31,8 @@ from crash_harness.contest_order import Explanation, explain
 from crash_harness.contest_pool import LIMIT_SECONDS, Pool, WorkerLost, WorkerProcess
 from crash_harness.contest_worker import READY, Answered, Call, Cast, Enlist, Manner, Raised, Seen
 from model.checking.explore import Verdict
-from model.checking.history import Operation, format_timeline, make_history
+from model.checking.history import History, Operation, format_timeline, make_history
+from model.checking.linearizability import JudgedHistory
 from model.machine import outcome_name
 from model.scopes import MACHINES
 
@@ -58,8 +59,9 @@ class Played:
     """One repetition: the answers of each round, the state at the end, and who changed something.
 
     `changing` are the calls that changed something, in the order that explains all. `failure` is
-    None where all of it is as the model has it. `met` says how many pairs of calls of one round
-    were under way at the same time, out of how many.
+    None where all of it is as the model has it, and `unexplained` the round that no order explains,
+    if that is what is wrong. `met` says how many pairs of calls of one round were under way at the
+    same time, out of how many.
     """
 
     answers: tuple[Mapping[str, Any], ...]
@@ -68,6 +70,7 @@ class Played:
     changing: tuple[Operation, ...]
     met: tuple[int, int]
     failure: Failure | None
+    unexplained: JudgedHistory | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +104,16 @@ class ContestResult:
 
 @dataclass(frozen=True, slots=True)
 class ContestReport:
-    """All contests of a run, and the command that repeats each that did not pass."""
+    """All contests of a run, and the command that repeats each that did not pass.
+
+    `unexplained` are the rounds that no order explains, each with the name of its contest.
+    """
 
     profile: str
     seed: int
     results: tuple[ContestResult, ...]
     seconds: float
+    unexplained: tuple[tuple[str, JudgedHistory], ...] = ()
 
     @property
     def verdict(self) -> Verdict:
@@ -148,6 +155,7 @@ def run_contests(
     """
     started = time.perf_counter()
     done = 0
+    unexplained: list[tuple[str, JudgedHistory]] = []
 
     def count() -> None:
         nonlocal done
@@ -156,15 +164,23 @@ def run_contests(
 
     with Pool(changes=changes, limit_seconds=limit_seconds) as pool:
         results = tuple(
-            _repeat(pool, contest, REPETITIONS[profile], seed, count)
+            _repeat(pool, contest, REPETITIONS[profile], seed, count, unexplained=unexplained)
             for contest in select_contests(names)
         )
-    return ContestReport(profile, seed, results, time.perf_counter() - started)
+    seconds = time.perf_counter() - started
+    return ContestReport(profile, seed, results, seconds, tuple(unexplained))
 
 
 def _repeat(
-    pool: Pool, contest: Contest, repetitions: int, seed: int, count: Callable[[], None]
+    pool: Pool,
+    contest: Contest,
+    repetitions: int,
+    seed: int,
+    count: Callable[[], None],
+    *,
+    unexplained: list[tuple[str, JudgedHistory]],
 ) -> ContestResult:
+    """Repeat a contest; the rounds that no order explains are added to `unexplained`."""
     started = time.perf_counter()
     tallies: Counter[str] = Counter()
     orders: set[tuple[tuple[str, str], ...]] = set()
@@ -185,6 +201,8 @@ def _repeat(
         orders.add(tuple((each.process, repr(each.action)) for each in shown.changing))
         if shown.failure is not None:
             failures.append(replace(shown.failure, repetition=repetition))
+        if shown.unexplained is not None:
+            unexplained.append((contest.name, shown.unexplained))
         count()
         if len(failures) == SHOWN_FAILURES:
             break
@@ -252,6 +270,7 @@ class _Game:
     history: list[str] = field(default_factory=list)
     changing: list[Operation] = field(default_factory=list)
     met: tuple[int, int] = (0, 0)
+    unexplained: JudgedHistory | None = None
 
     def play(self, *, keeps_open: bool) -> Played:
         """Set the store up, run the rounds, and judge each as soon as all have answered."""
@@ -274,7 +293,15 @@ class _Game:
                 state, snapshot = seen.state, seen.snapshot
         for worker in (self.observer, *self.team.values()):
             worker.leave()
-        return Played(tuple(self.answers), state, snapshot, tuple(self.changing), self.met, failure)
+        return Played(
+            answers=tuple(self.answers),
+            state=state,
+            snapshot=snapshot,
+            changing=tuple(self.changing),
+            met=self.met,
+            failure=failure,
+            unexplained=self.unexplained,
+        )
 
     def _set_up(self) -> tuple[Any, Failure | None]:
         """Bring the store into the state in which the contest begins."""
@@ -337,7 +364,7 @@ class _Game:
         machine = MACHINES[self.contest.machine]
         explanation = explain(machine, before, history, seen.state)
         if explanation.verdict is not Verdict.PASS:
-            return self._fail_unexplained(explanation)
+            return self._fail_unexplained(history, explanation)
         self.changing += explanation.changing
         expected = machine.snapshot(seen.state)
         if seen.snapshot != expected:
@@ -348,7 +375,8 @@ class _Game:
             return self._fail(f"the outcomes are {dict(counts)}; allowed: {allowed}")
         return None
 
-    def _fail_unexplained(self, explanation: Explanation) -> Failure:
+    def _fail_unexplained(self, history: History, explanation: Explanation) -> Failure:
+        self.unexplained = JudgedHistory(history, explanation.judged, is_whole=False)
         is_failure = explanation.verdict is Verdict.FAIL
         return Failure(
             explanation.verdict,

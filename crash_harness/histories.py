@@ -6,7 +6,7 @@ an answer. The merged history must be linearizable, and the state that a fresh c
 must be one in which an explaining order can end.
 
 Which interleaving happens is up to the operating system: the seed decides what is called, not when.
-A history that failed is kept, and can be judged again.
+A history that failed can be kept in a file, and judged again.
 """
 
 import random
@@ -29,7 +29,6 @@ from model.checking.history import (
     UNKNOWN,
     History,
     Operation,
-    dump_history,
     load_history,
     make_history,
 )
@@ -285,14 +284,6 @@ def _judge(
         judged = Linearizability(Verdict.FAIL, judged.order, None, problem, (), judged.steps)
     if judged.verdict is not Verdict.PASS:
         report.failed.append(FailedHistory(run, history, judged, problem))
-
-
-def keep_history(folder: Path, failed: FailedHistory) -> Path:
-    """Write a history that failed into a file of the folder, and return its path."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"history-{failed.history.machine}-{failed.run}.json"
-    path.write_text(dump_history(failed.history), "utf-8")
-    return path
 
 
 def judge_kept(text: str) -> HistoryReport:

@@ -289,7 +289,7 @@ print("\\n".join(format_finding(finding)))
 
 
 def test_verify_writes_a_page_beside_each_failure_and_says_where(tmp_path: Path) -> None:
-    """A trace becomes two files; what is no trace becomes one."""
+    """A trace becomes two files, what is no trace one, and the check has a page of its own."""
     values = [encode_report(make_crash(Ending.EXIT)), {"format": "something else"}]
 
     shown = subprocess.run(
@@ -303,7 +303,7 @@ def test_verify_writes_a_page_beside_each_failure_and_says_where(tmp_path: Path)
     ).stdout
 
     folder = tmp_path / "admit-one-failures"
-    names = ["some-check-1.html", "some-check-1.json", "some-check-2.json"]
+    names = ["some-check-1.html", "some-check-1.json", "some-check-2.json", "some-check.html"]
     assert sorted(file.name for file in folder.iterdir()) == names
     for name in names:
         assert f"admit-one-failures/{name}" in shown

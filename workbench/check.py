@@ -7,10 +7,12 @@ import importlib
 import time
 import traceback
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any
 
 from model.checking.explore import Verdict
+from model.checking.linearizability import JudgedHistory
+from workbench.extras import EXTRAS, explain_missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,8 @@ class Finding:
     """What a check has covered and found.
 
     `covered` is the line that a person reads, `counts` the same for machines, `report` the lines
-    that show what is wrong, and `traces` the counterexamples as JSON values.
+    that show what is wrong, `traces` the counterexamples as JSON values, and `histories` those
+    that no order explains.
     """
 
     verdict: Verdict
@@ -39,30 +42,31 @@ class Finding:
     counts: Mapping[str, Any]
     report: tuple[str, ...] = ()
     traces: tuple[Any, ...] = ()
+    histories: tuple[JudgedHistory, ...] = ()
     name: str = ""
     seconds: float = 0.0
-    repeat: str = field(default="")
+    repeat: str = ""
 
 
 def run_check(check: Check) -> Finding:
     """Run a check in this process, and say how long it took.
 
-    An engine that raises has shown nothing: that fails, with all that is known about it.
+    An engine that raises has shown nothing: that fails, with all that is known about it. One that
+    lacks a package says which extra brings it.
     """
     module, _, name = check.function.partition(":")
     started = time.perf_counter()
     finding: Finding
     try:
         finding = getattr(importlib.import_module(module), name)(**check.options)
-    except Exception:  # noqa: BLE001 - one broken check must not hide what the others found
-        report = ("the check itself failed:", *traceback.format_exc().splitlines())
+    except Exception as error:  # noqa: BLE001 - one broken check must not hide the others
+        report = _describe_error(error)
         finding = Finding(Verdict.FAIL, "nothing was shown", {}, report)
-    return Finding(
-        verdict=finding.verdict,
-        covered=finding.covered,
-        counts=finding.counts,
-        report=finding.report,
-        traces=finding.traces,
-        name=check.name,
-        seconds=time.perf_counter() - started,
-    )
+    return replace(finding, name=check.name, seconds=time.perf_counter() - started)
+
+
+def _describe_error(error: Exception) -> tuple[str, ...]:
+    if isinstance(error, ModuleNotFoundError) and error.name in EXTRAS:
+        return (f"the check {explain_missing(error)}",)
+    text = "".join(traceback.format_exception(error))
+    return ("the check itself failed:", *text.splitlines())

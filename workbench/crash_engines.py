@@ -1,4 +1,8 @@
-"""The engines of the crash harness as `verify` calls them: each returns a `Finding`."""
+"""The engines that let real processes die and race, as `verify` calls them.
+
+Each returns a `Finding`. None of them needs a package that only an extra brings: those that do are
+in `schedule_engine`, `hypothesis_engine` and `commands.power_loss`.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,17 +11,11 @@ from crash_harness.contests import run_contests
 from crash_harness.exits import run_exits
 from crash_harness.histories import HistoryReport, run_histories
 from crash_harness.scenarios import SCENARIOS, check_scenarios
-from crash_harness.schedules.engine import (
-    build_schedule_counts,
-    format_schedules,
-    run_schedules,
-)
 from model.checking.history import format_timeline
+from model.checking.linearizability import JudgedHistory
 from model.checking.trace_json import encode_report
 from model.machine import Word
 from model.scopes import MACHINES
-from stateful_tests.admission_machine import run_admission_machine
-from stateful_tests.reservation_machine import run_reservation_machine
 from workbench.check import Finding
 from workbench.commands.experiment import build_experiment_values, format_experiment
 from workbench.commands.race import build_race_values, format_race
@@ -25,7 +23,6 @@ from workbench.crash_report import build_exit_values, format_exits
 
 SHOWN_FAILURES = 3
 SHOWN_HISTORIES = 1
-MACHINE_RUNS = {"admission": run_admission_machine, "reservation": run_reservation_machine}
 
 
 def check_contests(profile: Word, *, seed: int) -> Finding:
@@ -41,6 +38,7 @@ def check_contests(profile: Word, *, seed: int) -> Finding:
         ),
         counts=build_race_values(report),
         report=tuple(format_race(report)),
+        histories=tuple(each for _, each in report.unexplained[:SHOWN_FAILURES]),
     )
 
 
@@ -58,13 +56,19 @@ def check_frozen_scenarios() -> Finding:
 
 def check_histories(machine: str, *, runs: int, seed: int) -> Finding:
     """Record histories of real processes, some of which die, and judge them by the model."""
-    report = run_histories(machine, runs=runs, seed=seed)
+    return find_in_histories(run_histories(machine, runs=runs, seed=seed))
+
+
+def find_in_histories(report: HistoryReport) -> Finding:
+    """Return what histories have shown."""
     covered, counts = describe_histories(report)
+    failed = report.failed[:SHOWN_HISTORIES]
     return Finding(
         verdict=report.verdict,
         covered=covered,
         counts=counts,
         report=tuple(format_failed_histories(report)),
+        histories=tuple(JudgedHistory(each.history, each.judged) for each in failed),
     )
 
 
@@ -102,43 +106,6 @@ def check_exits(machine: str, *, profile: str, seed: int) -> Finding:
         counts=build_exit_values(report),
         report=tuple(format_exits([report])),
         traces=tuple(encode_report(each.report) for each in report.failures[:SHOWN_FAILURES]),
-    )
-
-
-def check_schedules(machine: str, *, profile: str, seed: int) -> Finding:
-    """Run every interleaving of two or three calls on real connections."""
-    report = run_schedules(machine, profile, seed=seed)
-    shares = ", ".join(
-        f"{family} {each.done:,} of {each.planned:,}" for family, each in report.coverage.items()
-    )
-    return Finding(
-        verdict=report.verdict,
-        covered=f"{report.schedules:,} schedules; {shares}; seed {seed}",
-        counts=build_schedule_counts(report),
-        report=tuple(format_schedules(report)),
-    )
-
-
-def check_machine(machine: str, *, examples: int, steps: int, seed: int) -> Finding:
-    """Run the rule-based machine: edge values, restarts and failing storage on real files."""
-    report = MACHINE_RUNS[machine](
-        max_examples=examples, stateful_step_count=steps, seed=seed, implementation=None
-    )
-    seen = sum(map(bool, report.outcomes.values()))
-    events = sum(report.events.values())
-    return Finding(
-        verdict=report.verdict,
-        covered=(
-            f"{report.examples:,} runs, {report.steps:,} steps, {seen} of {len(report.outcomes)} "
-            f"outcomes, {events:,} faults and restarts of {len(report.events)} kinds, seed {seed}"
-        ),
-        counts={
-            "examples": report.examples,
-            "steps": report.steps,
-            "outcomes": {" ".join(pair): count for pair, count in report.outcomes.items()},
-            "events": dict(report.events),
-        },
-        report=((report.failure or ""), *(report.program or "").splitlines()),
     )
 
 

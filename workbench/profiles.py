@@ -98,7 +98,7 @@ def _plan_machine(profile: Profile, machine: str, seed: int) -> list[Check]:
     """Return the rule-based machine."""
     examples = EXAMPLES[profile]
     options = {"machine": machine, "examples": examples, "steps": EXAMPLE_STEPS, "seed": seed}
-    check = "workbench.crash_engines:check_machine"
+    check = "workbench.hypothesis_engine:check_machine"
     return [Check(f"hypothesis {machine}", check, options, examples / 8)]
 
 
@@ -111,7 +111,9 @@ def _plan_crashes(profile: Profile, machine: str, seed: int) -> list[Check]:
     engines = "workbench.crash_engines"
     return [
         Check(f"crash {machine}", f"{engines}:check_exits", deep, 6.0 * factor),
-        Check(f"schedules {machine}", f"{engines}:check_schedules", deep, 6.0 * factor),
+        Check(
+            f"schedules {machine}", "workbench.schedule_engine:check_schedules", deep, 6.0 * factor
+        ),
         Check(f"histories {machine}", f"{engines}:check_histories", histories, runs / 6),
         Check(
             f"power-loss {machine}",

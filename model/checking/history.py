@@ -80,10 +80,10 @@ def _find_shapes(machine: str) -> tuple[Any, Any]:
     return find_shape(vocabulary.action), outcome
 
 
-def dump_history(history: History) -> str:
-    """Return a history as JSON."""
+def encode_history(history: History) -> dict[str, Any]:
+    """Return a history as JSON values."""
     action, outcome = _find_shapes(history.machine)
-    values = {
+    return {
         "format": FORMAT,
         "machine": history.machine,
         "operations": [
@@ -97,7 +97,11 @@ def dump_history(history: History) -> str:
             for each in history.operations
         ],
     }
-    return json.dumps(values, indent=1, ensure_ascii=False) + "\n"
+
+
+def dump_history(history: History) -> str:
+    """Return a history as JSON."""
+    return json.dumps(encode_history(history), indent=1, ensure_ascii=False) + "\n"
 
 
 _TIME = Scalar(int)
@@ -174,6 +178,7 @@ __all__ = [
     "History",
     "Operation",
     "dump_history",
+    "encode_history",
     "format_timeline",
     "load_history",
     "make_history",

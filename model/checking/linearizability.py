@@ -46,6 +46,19 @@ class Linearizability:
     steps: int
 
 
+@dataclass(frozen=True, slots=True)
+class JudgedHistory:
+    """A history, and what a search has said about it.
+
+    `is_whole` tells that nothing happened before it but what every run of histories begins with:
+    then its file can be judged again. A round of a contest begins where the one before it ended.
+    """
+
+    history: History
+    judged: Linearizability
+    is_whole: bool = True
+
+
 class _Search:
     """One search: the configurations seen, and the best prefix so far."""
 

@@ -3,7 +3,6 @@
 import json
 import multiprocessing
 import os
-import re
 import shlex
 import time
 from collections.abc import Iterator, Sequence
@@ -16,17 +15,15 @@ import typer
 
 from conformance.environment import describe_versions
 from model.checking.explore import Verdict
-from model.checking.trace_json import decode_report
-from model.checking.trace_shapes import TraceFormatError
+from model.checking.history import encode_history
 from workbench.check import Check, Finding, run_check
 from workbench.exit_codes import EXIT_CODES
-from workbench.html.trace_page import format_trace_html
+from workbench.failure_files import write_failure
 from workbench.profiles import MACHINES, Profile, plan_checks
 from workbench.progress import progress_bar
 from workbench.verdicts import conclude
 
 DEFAULT_SEED = 1
-FAILURES = Path("admit-one-failures")
 
 
 def verify(
@@ -91,24 +88,8 @@ def format_finding(finding: Finding) -> list[str]:
     if finding.verdict is Verdict.PASS:
         return lines
     lines += [f"      {line}" for line in finding.report]
-    for number, values in enumerate(finding.traces, start=1):
-        path = FAILURES / f"{re.sub(r'[^a-z0-9]+', '-', finding.name.lower())}-{number}.json"
-        lines += [f"      {line}" for line in write_failure(path, values)]
+    lines += [f"      {line}" for line in write_failure(finding)]
     return [*lines, f"      repeat: {finding.repeat}"]
-
-
-def write_failure(path: Path, values: Any) -> list[str]:
-    """Write a counterexample as a file, and as a page to look at beside it; return where."""
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(values, indent=2, ensure_ascii=False), "utf-8")
-    lines = [f"trace: {path}"]
-    try:
-        report = decode_report(values)
-    except TraceFormatError:  # what has another form than a trace has no page
-        return lines
-    page = path.with_suffix(".html")
-    page.write_text(format_trace_html(report), "utf-8")
-    return [*lines, f"page:  {page}"]
 
 
 def _count(findings: Sequence[Finding]) -> str:
@@ -131,6 +112,7 @@ def _as_json(profile: Profile, seed: int, verdict: Verdict, findings: Sequence[F
                 "counts": dict(finding.counts),
                 "report": list(finding.report),
                 "traces": list(finding.traces),
+                "histories": [encode_history(each.history) for each in finding.histories],
                 "repeat": finding.repeat,
             }
             for finding in findings

@@ -1,0 +1,30 @@
+"""The rule-based machines as `verify` calls them."""
+
+from stateful_tests.admission_machine import run_admission_machine
+from stateful_tests.reservation_machine import run_reservation_machine
+from workbench.check import Finding
+
+MACHINE_RUNS = {"admission": run_admission_machine, "reservation": run_reservation_machine}
+
+
+def check_machine(machine: str, *, examples: int, steps: int, seed: int) -> Finding:
+    """Run the rule-based machine: edge values, restarts and failing storage on real files."""
+    report = MACHINE_RUNS[machine](
+        max_examples=examples, stateful_step_count=steps, seed=seed, implementation=None
+    )
+    seen = sum(map(bool, report.outcomes.values()))
+    events = sum(report.events.values())
+    return Finding(
+        verdict=report.verdict,
+        covered=(
+            f"{report.examples:,} runs, {report.steps:,} steps, {seen} of {len(report.outcomes)} "
+            f"outcomes, {events:,} faults and restarts of {len(report.events)} kinds, seed {seed}"
+        ),
+        counts={
+            "examples": report.examples,
+            "steps": report.steps,
+            "outcomes": {" ".join(pair): count for pair, count in report.outcomes.items()},
+            "events": dict(report.events),
+        },
+        report=((report.failure or ""), *(report.program or "").splitlines()),
+    )
