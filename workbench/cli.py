@@ -14,6 +14,8 @@ from typing import Any
 
 import typer
 
+from workbench.extras import explain_missing
+
 DESCRIPTION = """Hold durable admission and a dispatch budget to their specification.
 
 Exit codes: 0 pass, 1 fail, 2 wrong usage, 3 undetermined."""
@@ -55,14 +57,34 @@ def build_app(names: Sequence[str] = COMMANDS) -> typer.Typer:
     )
     app.callback(help=DESCRIPTION)(lambda: None)  # with it, one command alone keeps its name
     for name in names:
-        app.command(name)(load_command(name))
+        try:
+            command = load_command(name)
+        except ModuleNotFoundError as error:
+            if len(names) == 1:
+                raise
+            command = make_placeholder(error)
+        app.command(name)(command)
     return app
 
 
+def make_placeholder(error: ModuleNotFoundError) -> Callable[[], None]:
+    """Return what the help lists in place of a command that lacks a package."""
+
+    def placeholder() -> None:
+        raise error
+
+    placeholder.__doc__ = f"({explain_missing(error)})"
+    return placeholder
+
+
 def main() -> None:
-    """Run the command that the arguments ask for."""
+    """Run the command that the arguments ask for; one that lacks a package is wrong usage."""
     asked = sys.argv[1] if len(sys.argv) > 1 else ""
-    build_app((asked,) if asked in COMMANDS else COMMANDS)(prog_name="admit-one")
+    try:
+        build_app((asked,) if asked in COMMANDS else COMMANDS)(prog_name="admit-one")
+    except ModuleNotFoundError as error:
+        typer.echo(f"admit-one {asked} {explain_missing(error)}", err=True)
+        sys.exit(2)
 
 
 if __name__ == "__main__":

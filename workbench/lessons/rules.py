@@ -1,9 +1,13 @@
-"""The rules' own sentences, as `docs/protocols.md` has them: the one place where they stand."""
+"""The rules' own sentences, as `docs/protocols.md` has them: the one place where they stand.
+
+An installed copy has no `docs`: there the page lies beside this module.
+"""
 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import resources
 from pathlib import Path
 
 from conformance.changed_source import ROOT
@@ -16,7 +20,7 @@ _RULE = re.compile(r"- \*\*(?P<number>[A-E]\d+) ?(?P<title>[^*]*)\*\*(?P<rest>.*
 
 
 class NoRules(LookupError):
-    """There is no such page or no such rule: an installation without `docs` has no lessons."""
+    """There is no such page or no such rule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +34,12 @@ class Rule:
 
 
 def read_protocols() -> str:
-    """Return the page of the protocols; `NoRules` where it was not installed."""
-    path = ROOT / PROTOCOLS
-    if not path.is_file():
-        raise NoRules(f"the lessons need {PROTOCOLS}, which is not in {ROOT}")
-    return path.read_text("utf-8")
+    """Return the page of the protocols; `NoRules` where it is missing."""
+    installed = resources.files("workbench.lessons").joinpath(PROTOCOLS.name)
+    for page in (ROOT / PROTOCOLS, installed):
+        if page.is_file():
+            return page.read_text("utf-8")
+    raise NoRules(f"the lessons need {PROTOCOLS}, which is not in {ROOT}")
 
 
 @lru_cache(maxsize=1)
