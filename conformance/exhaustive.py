@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.implementation import Implementation
-from conformance.lockstep import check_call
+from conformance.lockstep import check_call, check_snapshot
 from conformance.place import scratch_folder
 from conformance.sqlite import make_subject
 from conformance.subject import Divergence, Subject
@@ -108,7 +108,9 @@ def check_states(
         original = _unpack(packed)
         subject.restore(original, state)
         image = subject.image()
-        _check_snapshot(machine_name, subject, state, image, work)
+        work.snapshots += 1
+        if (divergence := check_snapshot(machine, subject, state, image)) is not None:
+            work.found.append((state, divergence))
         for action in machine.offered_actions(scope, state):
             checked = check_call(machine, subject, state, image, action)
             work.outcomes[action_name(type(action)), outcome_name(checked.outcome)] += 1
@@ -125,24 +127,6 @@ def check_states(
                 subject.restore(original, state)
                 image = subject.image()
     return work
-
-
-def _check_snapshot(
-    machine_name: str,
-    subject: Subject,
-    state: Any,
-    image: Any,
-    work: _Work,
-) -> None:
-    """Compare the implementation's own snapshot with the model's, and that it changes nothing."""
-    expected, found = MACHINES[machine_name].snapshot(state), subject.read()
-    work.snapshots += 1
-    if found != expected:
-        divergence = Divergence("snapshot", "snapshot", f"{expected}", f"{found}")
-        work.found.append((state, divergence))
-    if subject.image() != image:
-        divergence = Divergence("snapshot", "snapshot", "the same content", "other bytes")
-        work.found.append((state, divergence))
 
 
 @lru_cache(maxsize=1)

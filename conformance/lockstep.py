@@ -53,6 +53,26 @@ def check_call(
     return Checked(after, outcome, has_changed=has_changed, divergence=divergence)
 
 
+def check_snapshot(
+    machine: Machine[Any, Any, Any], subject: Subject, state: Any, image: Any
+) -> Divergence | None:
+    """Compare the implementation's own snapshot with the model's, and that it changes nothing.
+
+    `image` is the durable content before.
+    """
+    expected = machine.snapshot(state)
+    try:
+        found = subject.read()
+    except Exception as error:  # noqa: BLE001 - whatever comes out is what is being judged
+        said = f"{type(error).__name__}: {error}"
+        return Divergence("snapshot", "snapshot", f"{expected}", said)
+    if found != expected:
+        return Divergence("snapshot", "snapshot", f"{expected}", f"{found}")
+    if subject.image() != image:
+        return Divergence("snapshot", "snapshot", "the same content", "other bytes")
+    return None
+
+
 def _compare(subject: Subject, state: Any, action: Any, after: Any) -> Divergence | None:
     """Compare the state after a call whose outcome is right."""
     try:

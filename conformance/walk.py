@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.implementation import Implementation
-from conformance.lockstep import check_call
+from conformance.lockstep import check_call, check_snapshot
 from conformance.place import scratch_folder
 from conformance.sqlite import make_subject
 from conformance.subject import Divergence, Subject
@@ -58,8 +58,10 @@ class Walk:
 
     @property
     def verdict(self) -> Verdict:
-        """Fail where the two part."""
-        return Verdict.FAIL if self.found else Verdict.PASS
+        """Fail where the two part; undetermined without a step."""
+        if self.found:
+            return Verdict.FAIL
+        return Verdict.PASS if self.steps else Verdict.UNDETERMINED
 
 
 @dataclass(slots=True)
@@ -110,7 +112,9 @@ def _walk_one_store(
 ) -> tuple[Divergence, list[Any]] | None:
     """Walk on one store until nothing leads on, and return where the two part, with the calls."""
     machine, scope, state = walker
-    subject.install(state)
+    divergence = _start(machine, subject, state)
+    if divergence is not None:
+        return divergence, []
     image = subject.image()
     taken: list[Any] = []
     plan: list[Any] = []
@@ -132,6 +136,9 @@ def _walk_one_store(
             memory.reopened += 1
             subject.reopen()
         image = subject.image()
+        divergence = check_snapshot(machine, subject, state, image)
+        if divergence is not None:
+            return divergence, taken
         if all(
             machine.step(state, each)[0] == state for each in machine.offered_actions(scope, state)
         ):
@@ -143,13 +150,26 @@ def replay(
     machine: Machine[Any, Any, Any], state: Any, subject: Subject, actions: list[Any]
 ) -> Divergence | None:
     """Take calls from an initial state, and return where implementation and model part."""
-    subject.install(state)
+    divergence = _start(machine, subject, state)
     for action in actions:
+        if divergence is not None:
+            break
         checked = check_call(machine, subject, state, subject.image(), action)
-        if checked.divergence is not None:
-            return checked.divergence
         state = checked.after
-    return None
+        divergence = checked.divergence
+        if divergence is None:
+            divergence = check_snapshot(machine, subject, state, subject.image())
+    return divergence
+
+
+def _start(machine: Machine[Any, Any, Any], subject: Subject, state: Any) -> Divergence | None:
+    """Bring a fresh subject to an initial state; the implementation may fail to make it."""
+    try:
+        subject.install(state)
+    except Exception as error:  # noqa: BLE001 - whatever comes out is what is being judged
+        said = f"{type(error).__name__}: {error}"
+        return Divergence("exception", "start", f"the initial state {state}", said)
+    return check_snapshot(machine, subject, state, subject.image())
 
 
 def _shrink(

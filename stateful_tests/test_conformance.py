@@ -13,6 +13,7 @@ from conformance.changed_source import Change, load_changed_implementation
 from conformance.exhaustive import check_exhaustively
 from conformance.implementation import load_implementation
 from conformance.lockstep import check_call
+from conformance.mutants.catalogue import find_mutant
 from conformance.place import ImageFile, RealFile, dump
 from conformance.sqlite import make_subject
 from conformance.sqlite_admission import AdmissionSubject
@@ -92,6 +93,54 @@ def test_a_walk_on_real_files_conforms_and_repeats_by_its_seed(machine: str) -> 
     assert (first.states, first.transitions) == (second.states, second.transitions)
     assert first.stores > 1
     assert first.reopened > 0
+
+
+def test_a_walk_without_a_step_never_passes() -> None:
+    """Nothing was looked at: that is undetermined."""
+    walk = run_walk("admission", SCOPES["admission"]["TINY"], seed=1, steps=0)
+
+    assert walk.verdict is Verdict.UNDETERMINED
+
+
+def test_a_walk_compares_the_implementations_own_snapshot() -> None:
+    """Where only the snapshot is wrong, the walk sees it, and the shortest way is left."""
+    mutant = find_mutant("usage-counts-finished-work")
+
+    walk = run_walk(
+        mutant.machine,
+        SCOPES[mutant.machine]["SMALL"],
+        seed=1,
+        steps=2_000,
+        implementation=load_changed_implementation(mutant.changes),
+    )
+
+    assert walk.verdict is Verdict.FAIL
+    divergence, trace = walk.found or pytest.fail("nothing was found")
+    assert divergence.kind == "snapshot"
+    assert len(trace) < 10
+
+
+def test_a_walk_reports_an_implementation_that_cannot_be_brought_to_an_old_store() -> None:
+    """An error on the way to an initial state is a failure without a step."""
+    change = Change(
+        "impl/sqlite/admission.sql",
+        "generation between 0 and 1000000000",
+        "generation between 0 and 1000",
+    )
+
+    walk = run_walk(
+        "admission",
+        SCOPES["admission"]["TINY"],
+        seed=1,
+        steps=500,
+        implementation=load_changed_implementation([change]),
+    )
+
+    assert walk.verdict is Verdict.FAIL
+    divergence, trace = walk.found or pytest.fail("nothing was found")
+    assert divergence.kind == "exception"
+    assert "IntegrityError" in divergence.found
+    assert len(trace) == 0
 
 
 @pytest.mark.parametrize("machine", MACHINE_NAMES)
