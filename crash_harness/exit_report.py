@@ -164,7 +164,7 @@ class ExitReport:
         """Fail where something is wrong or nothing was shown; undetermined if time ran out."""
         if self.failures or self.problems:
             return Verdict.FAIL
-        return Verdict.PASS if self.is_complete else Verdict.UNDETERMINED
+        return Verdict.PASS if self.is_complete and self.cases else Verdict.UNDETERMINED
 
     def row(self, operation: str, boundary: str) -> Row:
         """Return a row by its names."""

@@ -8,6 +8,7 @@ import pytest
 
 from conformance.changed_source import Change, load_changed_implementation
 from conformance.implementation import Implementation, load_implementation
+from conformance.mutants.catalogue import find_mutant
 from crash_harness.power_loss.examination import Examined, Examiner
 from crash_harness.power_loss.judge import Judge
 from crash_harness.power_loss.log import DirectorySynced
@@ -259,3 +260,23 @@ def test_psow_0_does_not_make_up_for_two_power_losses() -> None:
     assert report.second_losses > 10
     assert set(report.failures) == {"mixture"}
     assert all("power loss, then" in loss.title for loss in report.losses)
+
+
+@pytest.mark.parametrize(
+    ("name", "clause"),
+    [
+        ("reclaim-keeps-the-generation", "expected Claimed("),
+        ("characters-for-bytes-in-the-size", "the initial state"),
+        ("schema-lease-bound-too-high", "found IntegrityError"),
+    ],
+)
+def test_an_implementation_that_parts_before_any_power_is_lost_fails(
+    name: str, clause: str
+) -> None:
+    """What is wrong without a power loss is told as such, whether it is an answer or an error."""
+    version = load_changed_implementation(find_mutant(name).changes)
+
+    report = run_power_loss("admission", implementation=version)
+
+    assert report.verdict is Verdict.FAIL
+    assert clause in (report.divergence or "")

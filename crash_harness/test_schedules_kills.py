@@ -7,7 +7,7 @@ import pytest
 from conformance.changed_source import Change, load_changed_implementation
 from conformance.implementation import Implementation
 from conformance.mutants.catalogue import find_mutant
-from crash_harness.schedules.engine import find_failure
+from crash_harness.schedules.engine import find_failure, run_schedules
 from crash_harness.schedules.failure import (
     ScheduleFailure,
     count_switches,
@@ -16,6 +16,7 @@ from crash_harness.schedules.failure import (
 )
 from crash_harness.schedules.single import explore_scene
 from model.admission_vocabulary import Admit, Claim, Init
+from model.checking.explore import Verdict
 from model.reservation_vocabulary import (
     IDEMPOTENT,
     NON_IDEMPOTENT,
@@ -225,3 +226,14 @@ def test_a_failing_schedule_replays_exactly_and_prints_as_lanes() -> None:
     lines = format_failure(failure)
     assert any("insert into intent" in line and " │ " in line for line in lines)
     assert f"schedule: {' '.join(map(str, failure.schedule))}" in lines
+
+
+def test_an_implementation_that_can_not_reach_a_state_alone_fails() -> None:
+    """It raises where nobody else is about: told as that, with the error."""
+    mutant = find_mutant("characters-for-bytes-in-the-size")
+    version = load_changed_implementation(mutant.changes)
+
+    report = run_schedules("admission", "quick", seed=1, implementation=version)
+
+    assert report.verdict is Verdict.FAIL
+    assert any("IntegrityError" in problem for problem in report.problems)

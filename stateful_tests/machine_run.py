@@ -49,8 +49,10 @@ class MachineReport:
 
     @property
     def verdict(self) -> Verdict:
-        """Fail where the two part."""
-        return Verdict.PASS if self.failure is None else Verdict.FAIL
+        """Fail where the two part; undetermined without a step."""
+        if self.failure is not None:
+            return Verdict.FAIL
+        return Verdict.PASS if self.steps else Verdict.UNDETERMINED
 
 
 def format_report(report: MachineReport) -> list[str]:

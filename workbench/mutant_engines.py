@@ -56,6 +56,8 @@ def run_race(mutant: Mutant, seed: int) -> Kill | None:
     if found.failures:
         first = min(found.failures, key=lambda failure: failure.switches)
         return Kill((f"{first.problems[0].kind}, {first.switches} switches",), len(first.turns))
+    if found.problems:
+        return Kill(("alone",), 0)
     contests = run_contests("quick", seed=seed, changes=mutant.changes)
     failed = [result.name for result in contests.results if result.failures]
     return Kill(tuple(failed), 0) if failed else None
@@ -70,6 +72,8 @@ def run_loss(mutant: Mutant, seed: int) -> Kill | None:
         synchronous=version.connection.PRAGMAS.synchronous,
         implementation=version,
     )
+    if report.divergence is not None:
+        return Kill(("alone",), 0)
     if not report.loss_count:
         return None
     return Kill(tuple(sorted(report.failures)), 0)

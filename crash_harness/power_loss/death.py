@@ -270,8 +270,10 @@ class DeathReport:
 
     @property
     def verdict(self) -> Verdict:
-        """Pass if both states were seen of every case, and no other."""
-        return Verdict.FAIL if self.problems else Verdict.PASS
+        """Pass if both states were seen of every case, and no other; undetermined without any."""
+        if self.problems:
+            return Verdict.FAIL
+        return Verdict.PASS if self.deaths else Verdict.UNDETERMINED
 
 
 def check_deaths(machine: str, *, most_cases: int | None = None) -> DeathReport:

@@ -25,7 +25,7 @@ MOST_COMMITS = 4
 
 
 class WorkloadDiverged(Exception):
-    """The implementation gave another outcome than the model while it was recorded."""
+    """The implementation did another thing than the model, with no power lost at all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,8 @@ class PowerLossReport:
     database (equal files are recovered once). `exhaustive_states` were made at places in a log
     where every subset of the pending operations was, `sampled_states` where there were too many.
     `failures` counts refused states by kind; `losses` are the first ones, made small.
+    `divergence` is where the implementation parts from the model before any power is lost, which
+    ends the run.
     """
 
     options: Options
@@ -81,6 +83,7 @@ class PowerLossReport:
     sqlite_real_files: str
     seconds: float
     cpu_seconds: float
+    divergence: str | None = None
 
     @property
     def states(self) -> int:
@@ -94,8 +97,13 @@ class PowerLossReport:
 
     @property
     def verdict(self) -> Verdict:
-        """Fail on any refused state, and where two versions of SQLite read different things."""
-        return Verdict.FAIL if self.loss_count or self.disagreements else Verdict.PASS
+        """Fail on any refused state, and where two versions of SQLite read different things.
+
+        Undetermined if no state was made.
+        """
+        if self.loss_count or self.disagreements or self.divergence:
+            return Verdict.FAIL
+        return Verdict.PASS if self.distinct else Verdict.UNDETERMINED
 
     @property
     def covered(self) -> str:

@@ -20,6 +20,7 @@ from crash_harness.power_loss.examination import Examiner
 from crash_harness.power_loss.judge import Judge
 from crash_harness.power_loss.loss import Loss
 from crash_harness.power_loss.profiles import DEFAULT_PROFILE, PROFILES
+from crash_harness.power_loss.recording import WorkloadDiverged
 from crash_harness.power_loss.report import PLANS, Options, Plan, PowerLossReport
 from crash_harness.power_loss.shapes import SHAPES
 from crash_harness.power_loss.starts import (
@@ -76,6 +77,7 @@ def run_power_loss(
     plan = plan or PLANS[profile]
     seen: set[int] = set()
     campaigns: list[Campaign] = []
+    divergence: str | None = None
     scopes: list[tuple[Any, int | None]] = [(SCOPES[machine]["TINY"], None)]
     scopes += [(WIDE_SCOPES[machine], pages) for pages in AUTOCHECKPOINTS]
     with scratch_folder() as folder:
@@ -88,11 +90,16 @@ def run_power_loss(
             campaign = Campaign(plan, examiner, folder, needs_syncs, progress)
             campaigns.append(campaign)
             take = _take_calls if scope is SCOPES[machine]["TINY"] else _take_sequences
-            with open_workshop(machine, scope, version, settings) as workshop:
-                take(campaign, workshop, seed)
+            try:
+                with open_workshop(machine, scope, version, settings) as workshop:
+                    take(campaign, workshop, seed)
+            except WorkloadDiverged as error:
+                divergence = str(error)
+                break
     return _conclude(
         campaigns,
         options,
+        divergence,
         seconds=time.perf_counter() - started,
         cpu_seconds=time.process_time() - cpu_started,
     )
@@ -141,7 +148,12 @@ def _take_sequences(campaign: Campaign, workshop: Workshop, seed: int) -> None:
 
 
 def _conclude(
-    campaigns: Sequence[Campaign], options: Options, *, seconds: float, cpu_seconds: float
+    campaigns: Sequence[Campaign],
+    options: Options,
+    divergence: str | None,
+    *,
+    seconds: float,
+    cpu_seconds: float,
 ) -> PowerLossReport:
     """Add up what the campaigns have counted; of the losses the first of each kind is shown."""
     tallies = [campaign.examiner.tally for campaign in campaigns]
@@ -171,4 +183,5 @@ def _conclude(
         sqlite_real_files=SQLITE_OF_REAL_FILES,
         seconds=seconds,
         cpu_seconds=cpu_seconds,
+        divergence=divergence,
     )

@@ -7,7 +7,6 @@ from typing import Any
 from crash_harness.power_loss.recording import Recording, forget_hands
 from crash_harness.power_loss.workloads import Checkpoint, Start, Workshop
 from model.admission_vocabulary import Init
-from model.checking.trace import TraceStep
 from model.checking.trace_text import NARRATORS
 from model.reservation_vocabulary import Crash, InitLedger, InitReceiver
 
@@ -25,7 +24,7 @@ def reach_states(workshop: Workshop) -> dict[Any, Start]:
     known: dict[Any, Start] = {}
     for state in machine.initial_states(scope):
         workshop.restore(workshop.absent, state)
-        workshop.subject.install(state)
+        workshop.install(state)
         workshop.subject.observe()
         for place in workshop.places:
             place.close()
@@ -33,11 +32,10 @@ def reach_states(workshop: Workshop) -> dict[Any, Start]:
     frontier = list(known)
     for state in frontier:
         for action in machine.offered_actions(scope, state):
-            after, outcome = machine.step(state, action)
+            after, _ = machine.step(state, action)
             if after not in known:
                 workshop.restore(known[state].images, state)
-                workshop.subject.apply(action)
-                step = TraceStep(action, outcome, after)
+                step = workshop.take(state, action)
                 known[after] = known[state].then(step, workshop.images())
                 frontier.append(after)
     return known
@@ -88,9 +86,7 @@ def prepare(workshop: Workshop) -> Start:
     workshop.restore(workshop.absent, state)
     for action in machine.offered_actions(scope, state):
         if isinstance(action, Init | InitLedger | InitReceiver):
-            after, outcome = machine.step(start.state, action)
-            workshop.subject.apply(action)
-            start = start.then(TraceStep(action, outcome, after), workshop.images())
+            start = start.then(workshop.take(start.state, action), workshop.images())
     return start
 
 

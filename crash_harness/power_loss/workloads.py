@@ -171,21 +171,41 @@ class Workshop:
                 keepers.append(keeper)
         return keepers
 
-    def _take(self, state: Any, action: Any, steps: list[TraceStep]) -> Any:
-        """Take one action on both sides; the log gets its marks."""
+    def install(self, state: Any) -> None:
+        """Let the implementation make an initial state; `WorkloadDiverged` if it can't."""
+        try:
+            self.subject.install(state)
+        except Exception as error:
+            raise WorkloadDiverged(f"the initial state {state}: {_say_error(error)}") from error
+
+    def take(self, state: Any, action: Any) -> TraceStep:
+        """Take one action on both sides; `WorkloadDiverged` if the two part."""
         after, outcome = self.machine.step(state, action)
-        number = len(steps)
-        self.recorder.log.append(OperationStarted(number))
-        found = self.subject.apply(action)
-        self.recorder.log.append(OperationAcknowledged(number))
+        try:
+            found = self.subject.apply(action)
+        except Exception as error:
+            said = f"{action!r}: expected {outcome!s}, found {_say_error(error)}"
+            raise WorkloadDiverged(said) from error
         if found != outcome:
             raise WorkloadDiverged(f"{action!r}: expected {outcome!s}, found {found!s}")
-        steps.append(TraceStep(action, outcome, after))
-        return after
+        return TraceStep(action, outcome, after)
+
+    def _take(self, state: Any, action: Any, steps: list[TraceStep]) -> Any:
+        """Take one action on both sides; the log gets its marks."""
+        number = len(steps)
+        self.recorder.log.append(OperationStarted(number))
+        step = self.take(state, action)
+        self.recorder.log.append(OperationAcknowledged(number))
+        steps.append(step)
+        return step.after
 
     def _close_observers(self) -> None:
         for place in self.places:
             place.close()
+
+
+def _say_error(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 @contextlib.contextmanager

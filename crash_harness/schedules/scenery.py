@@ -65,15 +65,14 @@ class Scenery:
         return image
 
     def _make_initial(self, state: Any) -> Any:
-        self.stage.restore(self.stage.absent, state)
-        self.stage.subject.install(state)
+        _install(self.stage, state)
         return self.stage.subject.image()
 
     def _make(self, state: Any, before: Any, action: Any) -> Any:
         stage = self.stage
         stage.restore(self.image(before), before)
         _, outcome = stage.machine.step(before, action)
-        found = stage.subject.apply(action)
+        found = _call_alone(stage, action)
         observed = stage.subject.observe()
         if (found, observed) != (outcome, state):
             raise SettingDiffers(f"{action!r} alone, from {before}: {found} and {observed}")
@@ -91,12 +90,29 @@ def build_scene(
 ) -> tuple[Scene, Any]:
     """Return a scene after some actions, which are called one by one, and its rows."""
     state = initial
-    stage.restore(stage.absent, initial)
-    stage.subject.install(initial)
+    _install(stage, initial)
     for action in setup:
         state, outcome = stage.machine.step(state, action)
-        found = stage.subject.apply(action)
+        found = _call_alone(stage, action)
         if found != outcome:
             raise SettingDiffers(f"{action!r}, called alone, answered {found}, not {outcome}")
     scene = Scene(stage.machine.name, stage.scope, initial, setup, state, actions)
     return scene, stage.subject.image()
+
+
+def _install(stage: Stage, state: Any) -> None:
+    """Let the implementation make an initial state."""
+    stage.restore(stage.absent, state)
+    try:
+        stage.subject.install(state)
+    except Exception as error:
+        said = f"{type(error).__name__}: {error}"
+        raise SettingDiffers(f"the initial state {state}: {said}") from error
+
+
+def _call_alone(stage: Stage, action: Any) -> Any:
+    try:
+        return stage.subject.apply(action)
+    except Exception as error:
+        said = f"{type(error).__name__}: {error}"
+        raise SettingDiffers(f"{action!r}, called alone, raised {said}") from error

@@ -23,6 +23,7 @@ from workbench.exit_codes import EXIT_CODES
 from workbench.profiles import Profile
 from workbench.progress import progress_bar
 from workbench.tables import format_table
+from workbench.verdicts import conclude
 
 DEFAULT_SEED = 1
 SHOWN_DISAGREEMENTS = 3
@@ -95,8 +96,7 @@ def power_loss(
         typer.echo(json.dumps(values, indent=2, ensure_ascii=False))
     else:
         typer.echo("\n".join(format_power_loss(reports, profile)))
-    is_failed = any(report.verdict is Verdict.FAIL for report in reports)
-    raise typer.Exit(EXIT_CODES[Verdict.FAIL if is_failed else Verdict.PASS])
+    raise typer.Exit(EXIT_CODES[conclude([report.verdict for report in reports])])
 
 
 def check_power_loss(machine: str, profile: str, seed: int = DEFAULT_SEED) -> Finding:
@@ -173,8 +173,7 @@ def format_power_loss(reports: list[PowerLossReport], profile: str) -> list[str]
         if report.verdict is not Verdict.PASS:
             lines += ["", *_format_failures(report), f"repeat: {name_command(report, profile)}"]
     seconds = sum(report.seconds for report in reports)
-    is_failed = any(report.verdict is Verdict.FAIL for report in reports)
-    verdict = Verdict.FAIL if is_failed else Verdict.PASS
+    verdict = conclude([report.verdict for report in reports])
     return [
         *lines,
         "",
@@ -184,6 +183,8 @@ def format_power_loss(reports: list[PowerLossReport], profile: str) -> list[str]
 
 def _format_failures(report: PowerLossReport) -> list[str]:
     lines = []
+    if report.divergence is not None:
+        lines += ["before any power was lost, the two part:", f"  {report.divergence}"]
     if report.failures:
         kinds = ", ".join(f"{number:,} {kind}" for kind, number in report.failures.items())
         lines.append(f"{report.options.machine}: {kinds}; the first of each kind:")
