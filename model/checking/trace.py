@@ -4,6 +4,8 @@ The one format in which every engine reports. A `Trace` says what happened; a `V
 search of the model tells which property a trace breaks, and by which clause.
 
 A call that never answered has the outcome `UNKNOWN`, which is never "failed" (C2).
+Of operations that ran at the same time, one that ended in an error has the outcome `ANY` beside
+what was observed: which outcome is specified depends on the order.
 Where a step ended in a crash, `TraceStep.crash` names the place. Where operations ran at the same
 time, `Trace.schedule` has the turns that they took.
 
@@ -19,12 +21,14 @@ from model.machine import Word
 
 
 class NoAnswer(Word):
-    """The outcome of a call that never answered."""
+    """Stands where there is no outcome: nobody heard an answer, or any of several is right."""
 
     UNKNOWN = "unknown"
+    ANY = "any"
 
 
 UNKNOWN = NoAnswer.UNKNOWN
+ANY = NoAnswer.ANY
 
 
 class Ending(Word):
@@ -74,7 +78,8 @@ class Observed:
 class TraceStep:
     """One action, the outcome that it had, and the state that it left.
 
-    `after` is None where nobody looked: among operations that ran at the same time.
+    `after` is None where nobody looked: among operations that ran at the same time, of which the
+    last one has the state that all of them left.
     `process` names who acted, where a trace comes from real processes or connections.
     """
 
@@ -111,6 +116,15 @@ class Trace:
     initial: Any
     steps: tuple[TraceStep, ...]
     schedule: tuple[Turn, ...] = ()
+
+    @property
+    def alone(self) -> int:
+        """How many steps were taken one by one, before those that ran at the same time."""
+        if not self.schedule:
+            return len(self.steps)
+        first = min(turn.step for turn in self.schedule) - 1
+        callers = (n for n, step in enumerate(self.steps) if step.process is not None)
+        return min(first, next(callers, first))
 
     @property
     def states(self) -> tuple[Any, ...]:

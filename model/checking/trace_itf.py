@@ -25,7 +25,7 @@ from model.checking.trace_shapes import (
     find_shape,
     join_place,
 )
-from model.checking.trace_text import NARRATORS, describe_outcome
+from model.checking.trace_text import NARRATORS, say_answer
 
 DESCRIPTION = "https://apalache-mc.org/docs/adr/015adr-trace.html"
 NOT_OBSERVED = {"#unserializable": "nobody looked at the state here"}
@@ -89,7 +89,7 @@ def _say_step(report: TraceReport, index: int) -> str:
     trace = report.trace
     step = trace.steps[index]
     action = NARRATORS[trace.machine].describe_action(step.action)
-    return f"{action} → {describe_outcome(trace.machine, step.outcome)}"
+    return f"{action} → {say_answer(trace.machine, step)}"
 
 
 def _write_state(state: Any, shape: Fields) -> dict[str, Any]:

@@ -5,13 +5,13 @@ It renders where Markdown does: in pull requests, issues and documentation.
 
 from collections.abc import Mapping, Sequence
 
-from model.checking.trace import UNKNOWN, Trace
+from model.checking.trace import ANY, NoAnswer, Trace
 from model.checking.trace_report import TraceReport
 from model.checking.trace_text import (
     NARRATORS,
-    describe_outcome,
     describe_state_change,
     find_mistake,
+    say_answer,
 )
 from model.checking.trace_words import (
     Hop,
@@ -64,13 +64,14 @@ def _draw_step(
         f"    {lanes[hop.caller]}->>{lanes[hop.store]}: {_escape(text)}"
         for hop, text in zip(hops, texts, strict=True)
     ]
-    changes = describe_state_change(NARRATORS[trace.machine], trace.states[index], step.after)
+    before = trace.states[min(index, trace.alone)]
+    changes = describe_state_change(NARRATORS[trace.machine], before, step.after)
     if changes:
         lines.append(_note(store, "; ".join(changes)))
     if step.crash is not None:
         lines.append(_note(caller, f"✗ {step.crash.ending} at {step.crash.boundary}"))
-    arrow = "--x" if step.outcome is UNKNOWN else "-->>"
-    answer = describe_outcome(trace.machine, step.outcome)
+    arrow = "--x" if isinstance(step.outcome, NoAnswer) else "-->>"
+    answer = say_answer(trace.machine, step)
     lines.append(f"    {store}{arrow}{caller}: {_escape(answer)}")
     wrong = _find_wrong(trace, index)
     return lines if wrong is None else [*lines, _note(store, wrong)]
@@ -80,6 +81,8 @@ def _find_wrong(trace: Trace, index: int) -> str | None:
     """Return what is wrong with a step, if anything is."""
     step, mistake = trace.steps[index], find_mistake(trace)
     narrator = NARRATORS[trace.machine]
+    if step.outcome is ANY:
+        return None  # the answer says it
     if step.observed is not None:
         return f"✗ the implementation: {step.observed.found}"
     if mistake is None or mistake.step != index + 1:

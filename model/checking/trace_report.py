@@ -10,7 +10,7 @@ import shlex
 import sqlite3
 from dataclasses import dataclass, field, replace
 
-from model.checking.trace import UNKNOWN, Trace, TraceStep, Violation
+from model.checking.trace import NoAnswer, Trace, TraceStep, Violation
 from model.checking.trace_shapes import VOCABULARIES, adopt, find_shape
 
 
@@ -81,12 +81,12 @@ def adopt_trace(trace: Trace) -> Trace:
 
     def adopt_step(number: int, step: TraceStep) -> TraceStep:
         place = f"steps[{number}]"
-        answered = step.outcome is not UNKNOWN
+        answered = not isinstance(step.outcome, NoAnswer)
         after = None if step.after is None else adopt(step.after, state, f"{place}.after")
         return replace(
             step,
             action=adopt(step.action, action, f"{place}.action"),
-            outcome=adopt(step.outcome, outcome, f"{place}.outcome") if answered else UNKNOWN,
+            outcome=adopt(step.outcome, outcome, f"{place}.outcome") if answered else step.outcome,
             after=after,
         )
 

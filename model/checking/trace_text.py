@@ -7,9 +7,10 @@ where the first mistake is, and why the specification answers otherwise there.
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
-from model.checking.trace import UNKNOWN, Observed, Trace, TraceStep
+from model.checking.trace import ANY, UNKNOWN, NoAnswer, Observed, Trace, TraceStep
 from model.checking.trace_admission import ADMISSION_NARRATOR
 from model.checking.trace_report import Failure, TraceReport
 from model.checking.trace_reservation import RESERVATION_NARRATOR
@@ -18,6 +19,7 @@ from model.checking.trace_words import (
     count,
     describe_changes,
     describe_differences,
+    join_words,
     make_printable,
     tell_apart,
     tidy_clause,
@@ -49,12 +51,12 @@ class Mistake:
 def find_mistake(trace: Trace) -> Mistake | None:
     """Return where a trace first parts from the specification, None if it never does.
 
-    Steps without an answer, or after which nobody looked, can't be judged alone.
+    Steps without an answer, or that ran at the same time as others, can't be judged alone.
     """
     machine = MACHINES[trace.machine]
-    for number, step in enumerate(trace.steps, start=1):
+    for number, step in enumerate(trace.steps[: trace.alone], start=1):
         before = trace.states[number - 1]
-        if before is None or step.outcome is UNKNOWN or step.crash is not None:
+        if before is None or isinstance(step.outcome, NoAnswer) or step.crash is not None:
             continue
         try:
             after, outcome = machine.step(before, step.action)
@@ -113,6 +115,8 @@ def title_failure(failure: Failure) -> str:
     """Return what a failure is called."""
     if failure.kind == "conformance":
         return f"the implementation parts from the specification ({failure.name})"
+    if failure.kind == "schedule":
+        return f"calls at the same time go wrong ({failure.name})"
     if failure.kind == "replay":
         return "the specification is not as it was recorded"
     return f"the {failure.kind} {failure.name}"
@@ -145,15 +149,15 @@ def format_steps(trace: Trace) -> list[str]:
     for number, step in enumerate(trace.steps, start=1):
         who = "" if step.process is None else f"[{step.process}] "
         said = f"{who}{narrator.describe_action(step.action)}"
-        if step.observed is None:
-            said += f" → {describe_outcome(trace.machine, step.outcome)}"
+        if step.observed is None or step.outcome is ANY:
+            said += f" → {say_answer(trace.machine, step)}"
         lines += _wrap(said, " " * (width + 6), f"  {number:>{width}}. ")
         details = _describe_step(narrator, trace, before, step)
         if mistake is not None and mistake.step == number:
             details += _mark_mistake(trace, step, mistake)
         for line in details:
             lines += _wrap(line.lstrip(), " " * (width + 10), _indent_like(line, width + 6))
-        before = step.after
+        before = step.after if number <= trace.alone else trace.states[trace.alone]
     return lines or ["  (no step: it is so from the start)"]
 
 
@@ -173,13 +177,24 @@ def describe_outcome(machine: str, outcome: Any) -> str:
     """Return an outcome in a few words; a call that never answered says so."""
     if outcome is UNKNOWN:
         return "no answer: nobody knows"
+    if outcome is ANY:
+        return "an outcome, as some order gives it"
     return NARRATORS[machine].describe_outcome(outcome)
+
+
+def say_answer(machine: str, step: TraceStep) -> str:
+    """Return what a step answered: the outcome, or the error of an operation among others."""
+    if step.outcome is ANY and step.observed is not None:
+        return f"raises {step.observed.found}"
+    return describe_outcome(machine, step.outcome)
 
 
 def _describe_step(narrator: Narrator, trace: Trace, before: Any, step: TraceStep) -> list[str]:
     lines = describe_crash(step)
     changes = describe_state_change(narrator, before, step.after)
-    if step.observed is None:
+    if trace.schedule and step is trace.steps[-1] and step.after is not None:
+        changes = ["all of them together:", *_indent(changes or ["nothing changed"])]
+    if step.observed is None or step.outcome is ANY:
         return [*lines, *changes]
     expected = describe_outcome(trace.machine, step.outcome)
     lines += [f"specification:  → {expected}", *_indent(changes or ["nothing changes"])]
@@ -261,6 +276,8 @@ def say_when(trace: Trace) -> str:
 def explain(trace: Trace, failures: Sequence[Failure]) -> list[str]:
     """Return what a teacher would say, a paragraph for each thought."""
     last = trace.steps[-1] if trace.steps else None
+    if trace.schedule:
+        return _explain_schedule(trace)
     if last is not None and last.observed is not None:
         found = replace(last, outcome=last.observed.outcome, after=last.observed.state)
         lessons = _teach(replace(trace, steps=(*trace.steps[:-1], found)), failures)
@@ -270,6 +287,23 @@ def explain(trace: Trace, failures: Sequence[Failure]) -> list[str]:
     if not lessons and mistake is None:
         lessons = [_end(_say_last_step(trace))]
     return [*lessons, *_explain_mistake(trace, mistake)]
+
+
+def _explain_schedule(trace: Trace) -> list[str]:
+    """Say which steps ran at the same time, which of them raised, and where to look."""
+    steps = list(enumerate(trace.steps, start=1))[trace.alone :]
+    named = join_words(str(number) for number, _ in steps)
+    switches = sum(one.step != other.step for one, other in pairwise(trace.schedule))
+    ran = f"Steps {named} ran at the same time" if len(steps) > 1 else f"Step {named} ran alone"
+    passed = f"the turn passed from one to another {count(switches, 'time')}"
+    said = [f"{ran}; {passed}."]
+    said += [
+        f"Step {number}, {NARRATORS[trace.machine].describe_action(step.action)}, "
+        f"raises {_end(step.observed.found)}"
+        for number, step in steps
+        if step.observed is not None
+    ]
+    return [" ".join(said)]
 
 
 def _teach(trace: Trace, failures: Sequence[Failure]) -> list[str]:
