@@ -5,15 +5,15 @@ model's, and the model's properties are evaluated on the way. On the model, what
 compared. Either way the first difference ends the replay.
 
 A call that never answered, or that ended in a crash, has a set of allowed states (C1 … C3): what is
-found must be one of them, and from there it goes on. A crash needs a `CrashRunner`.
-Not here: schedules, which need their scheduler.
+found must be one of them, and from there it goes on. A crash needs a `CrashRunner`, and operations
+that ran at the same time a `ScheduleRunner`.
+Not here: what can be replayed at all (`replayable`).
 """
 
-import re
 import sqlite3
 from collections.abc import Iterable
 from contextlib import ExitStack
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Protocol
 
@@ -21,6 +21,12 @@ from conformance.implementation import Implementation
 from conformance.lockstep import check_call
 from conformance.place import scratch_folder
 from conformance.replay_report import SENTENCES, check_properties, from_divergence
+from conformance.replayable import (
+    ReplayImpossible,
+    find_layout,
+    require_alone,
+    require_values,
+)
 from conformance.sqlite import make_subject
 from conformance.subject import Divergence, Subject, Unreadable
 from model.admission_vocabulary import Tick
@@ -34,8 +40,6 @@ from model.scopes import MACHINES
 
 MOST_COMMITS = 8
 """More than any action has."""
-NUMBER_MAX = 10**9
-MOST_NAME_BYTES = 200
 PROCESS_IS_GONE = frozenset({Ending.EXIT, Ending.KILL, Ending.POWER_LOSS})
 
 
@@ -46,25 +50,27 @@ class ReplayVerdict(StrEnum):
     DIFFERS = "differs"
 
 
-class ReplayImpossible(Exception):
-    """This trace can't be run on this subject; `step` is 0 for the initial state."""
-
-    def __init__(self, step: int, reason: str) -> None:
-        super().__init__(f"step {step}: {reason}" if step else reason)
-        self.step = step
-        self.reason = reason
-
-
 class CrashRunner(Protocol):
     """Runs an action in a process of its own that ends at a boundary.
 
-    When it returns, the process is gone and has ended there and nowhere else; otherwise it raises.
+    When it returns, the process is gone and has ended there and nowhere else; otherwise it raises,
+    `LookupError` if the action comes by no such place here.
     The durable content is what the process left. The subject holds no more of what the process
     had in its hands, has no connection to it open, and `observe` reads as a fresh process does.
     """
 
     def __call__(self, subject: Subject, action: Any, crash: CrashPoint, /) -> None:
         """Carry out an action on the subject's files up to the crash point."""
+
+
+class ScheduleRunner(Protocol):
+    """Runs the operations of a trace together, in the turns that were recorded, and judges them.
+
+    `ReplayImpossible` if these turns can't be taken here: the implementation has other statements.
+    """
+
+    def __call__(self, trace: Trace, implementation: Implementation | None, /) -> "Replay":
+        """Take the steps of a trace with a schedule, on this implementation or the usual one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +105,6 @@ class Replay:
         return TraceReport(self.trace, repeat, self.failures)
 
 
-@dataclass(frozen=True, slots=True)
-class _Layout:
-    """What a subject must know of a scope: which files there are, and who works for which."""
-
-    ledgers: tuple[str, ...]
-    workers: tuple[tuple[str, str], ...]
-
-
 def replay_actions(
     machine: str,
     initial: Any,
@@ -127,20 +125,24 @@ def replay(
     subject: Subject | None = None,
     implementation: Implementation | None = None,
     crash_runner: CrashRunner | None = None,
+    schedule_runner: ScheduleRunner | None = None,
 ) -> Replay:
     """Run a trace on an implementation, and say where it first differs from the model.
 
     Without a `subject`, a fresh SQLite one is made; one that is given must be absent, and stays
     open. `ReplayImpossible` if the trace needs what the subject doesn't have.
     """
-    require_replayable(trace)
+    require_values(trace)
+    if trace.schedule and schedule_runner is not None and subject is None:
+        return schedule_runner(trace, implementation)
+    require_alone(trace)
     with ExitStack() as stack:
         if subject is None:
             folder = stack.enter_context(scratch_folder())
             has_crash = any(step.crash is not None for step in trace.steps)
             subject = make_subject(
                 trace.machine,
-                _find_layout(trace),
+                find_layout(trace.initial),
                 folder,
                 implementation=implementation,
                 has_images=not has_crash,
@@ -154,7 +156,8 @@ def replay_on_model(trace: Trace) -> Replay:
 
     Where nobody knows the state, every state that may be is followed.
     """
-    require_replayable(trace)
+    require_values(trace)
+    require_alone(trace)
     machine = MACHINES[trace.machine]
     possible = frozenset({trace.initial})
     for number, step in enumerate(trace.steps, start=1):
@@ -235,39 +238,6 @@ def find_allowed(
     return frozenset().union(*left) | (
         frozenset() if crash is not None and crash.ending in PROCESS_IS_GONE else {state, after}
     )
-
-
-# ── What can be replayed ──────────────────────────────────────────────────────────────────
-
-
-def require_replayable(trace: Trace) -> None:
-    """Refuse a trace with a schedule, or with values that no call may bring along (A16)."""
-    if trace.schedule:
-        raise ReplayImpossible(0, "the steps of a schedule ran at the same time; not done here")
-    for number, step in enumerate(trace.steps, start=1):
-        _require_values(step.action, number)
-
-
-def _require_values(value: Any, number: int) -> None:
-    for each in fields(value):
-        found = getattr(value, each.name)
-        if is_dataclass(found):
-            _require_values(found, number)
-        is_wrong = isinstance(found, int) and not 0 <= found <= NUMBER_MAX
-        if isinstance(found, str) and each.name != "payload":
-            is_wrong = not 1 <= len(found.encode()) <= MOST_NAME_BYTES or "\0" in found
-        if is_wrong:
-            raise ReplayImpossible(number, f"{each.name} can't be {found!r} (A16)")
-
-
-def _find_layout(trace: Trace) -> _Layout:
-    """Return which files and workers the initial state has; each file must have a plain name."""
-    ledgers = tuple(ledger.file for ledger in getattr(trace.initial, "ledgers", ()))
-    for file in ledgers:
-        if not re.fullmatch(r"[\w-]{1,60}", file):
-            raise ReplayImpossible(0, f"no file can be called {file!r} here")
-    workers = getattr(trace.initial, "workers", ())
-    return _Layout(ledgers, tuple((worker.name, worker.ledger) for worker in workers))
 
 
 # ── An implementation ─────────────────────────────────────────────────────────────────────
@@ -357,10 +327,8 @@ class _ReplayOnSubject:
         try:
             if step.crash is None:
                 self.subject.apply(step.action)
-            elif self.crash_runner is None:
-                raise ReplayImpossible(number, "it ends in a crash, and no crash runner is given")
             else:
-                self.crash_runner(self.subject, step.action, step.crash)
+                self._crash(number, step.action, step.crash)
             observed = self.subject.observe()
             found = "; ".join(describe_changes(narrator, before, observed)) or "nothing changes"
         except Unreadable as error:
@@ -376,6 +344,14 @@ class _ReplayOnSubject:
             return
         self.taken.append(taken)
         self.state = observed
+
+    def _crash(self, number: int, action: Any, crash: CrashPoint) -> None:
+        if self.crash_runner is None:
+            raise ReplayImpossible(number, "it ends in a crash, and no crash runner is given")
+        try:
+            self.crash_runner(self.subject, action, crash)
+        except LookupError as error:
+            raise ReplayImpossible(number, str(error)) from error
 
     def _compare_snapshot(self) -> None:
         """Compare the implementation's own snapshot with the model's."""

@@ -11,6 +11,7 @@ import pytest
 
 from conformance.implementation import load_implementation
 from conformance.replay import ReplayVerdict, replay
+from conformance.replayable import ReplayImpossible
 from crash_harness.power_loss.enumerator import enumerate_choices, is_exhaustive
 from crash_harness.power_loss.examination import Examiner
 from crash_harness.power_loss.judge import Judge, read_real_files
@@ -29,7 +30,7 @@ from crash_harness.power_loss.log import (
 from crash_harness.power_loss.loss import Loss, build_report, format_loss
 from crash_harness.power_loss.profiles import PROFILES
 from crash_harness.power_loss.recording import Recording
-from crash_harness.power_loss.replaying import PowerLossNotFound, PowerLossRunner
+from crash_harness.power_loss.replaying import PowerLossRunner
 from crash_harness.power_loss.report import EVERYTHING, Plan
 from crash_harness.power_loss.run import run_power_loss
 from crash_harness.power_loss.shapes import SHAPES
@@ -301,5 +302,5 @@ def test_under_full_the_same_loss_can_not_happen(smallest_loss: Loss) -> None:
     """With its syncs the call asks for other events, and what was lost is not pending any more."""
     trace = build_report(smallest_loss, "").trace
 
-    with pytest.raises(PowerLossNotFound):
+    with pytest.raises(ReplayImpossible, match="another implementation"):
         replay(trace, crash_runner=PowerLossRunner())

@@ -11,12 +11,12 @@ import pytest
 
 from conformance.replay import (
     Replay,
-    ReplayImpossible,
     ReplayVerdict,
     replay,
     replay_actions,
     replay_on_model,
 )
+from conformance.replayable import ReplayImpossible
 from conformance.subject import Subject
 from model.admission_vocabulary import (
     ABSENT,

@@ -17,7 +17,7 @@ from crash_harness.power_loss.examination import Point, points_of
 from crash_harness.power_loss.loss import describe_fates
 from crash_harness.power_loss.places import COMPANIONS
 from crash_harness.power_loss.profiles import DEFAULT_PROFILE, PROFILES
-from crash_harness.power_loss.recording import Recording
+from crash_harness.power_loss.recording import Recording, WorkloadDiverged
 from crash_harness.power_loss.storage import FIRST_PART, KEPT, LOST, Choice, Pending
 from crash_harness.power_loss.workloads import Settings, Start, open_workshop
 from model.checking.trace import CrashPoint
@@ -28,7 +28,7 @@ _BOUNDARY = re.compile(r"before event (\d+) of (\d+)")
 _DETAIL = re.compile(r"lost event (\d+): .*?(?:; (?:garbage from|kept only) ([\d to,]+))?")
 
 
-class PowerLossNotFound(Exception):
+class PowerLossNotFound(LookupError):
     """The same call does not ask the storage for the same any more: this loss can't happen here."""
 
 
@@ -59,7 +59,10 @@ class PowerLossRunner:
         version = self.implementation or load_implementation()
         with open_workshop(machine, layout, version, self.settings) as workshop:
             start = Start(state, images, state)
-            recording = workshop.record("a replay", start, (action,), seed=0)
+            try:
+                recording = workshop.record("a replay", start, (action,), seed=0)
+            except WorkloadDiverged as error:
+                raise PowerLossNotFound(str(error)) from error
         files = self._lose(recording, crash)
         names = [f"{place.path.name}{suffix}" for place in places for suffix in ("", *COMPANIONS)]
         for name in names:
@@ -74,7 +77,8 @@ class PowerLossRunner:
         """Return the files that this power loss leaves of the recording."""
         boundary = _BOUNDARY.search(crash.boundary)
         if boundary is None or int(boundary[2]) != len(recording.log):
-            raise PowerLossNotFound(f"{crash.boundary!r}: there are {len(recording.log)} events")
+            events = f"here the call has {len(recording.log)} events"
+            raise PowerLossNotFound(f"{crash.boundary!r}: {events}; it is another implementation")
         for point in points_of(recording, PROFILES[self.storage_profile]):
             if point.event == int(boundary[1]):
                 choice = _find_choice(point, crash.details)

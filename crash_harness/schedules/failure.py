@@ -13,7 +13,14 @@ from typing import Any
 from conformance.implementation import Implementation
 from conformance.place import scratch_folder
 from crash_harness.schedules.judge import Judge
-from crash_harness.schedules.runner import LaneTurn, Problem, Run, Runner, Scene
+from crash_harness.schedules.runner import (
+    LaneTurn,
+    Problem,
+    Run,
+    Runner,
+    Scene,
+    describe_error,
+)
 from crash_harness.schedules.scenery import build_scene
 from crash_harness.schedules.search import by_switches, follow
 from crash_harness.schedules.stage import Stage
@@ -28,9 +35,9 @@ COLUMN_WIDTH = 46
 class ScheduleFailure:
     """A schedule that fails, and what is wrong with it.
 
-    `answers` are the outcomes as values, None where an operation ended in an error, and `UNKNOWN`
-    where nobody has one. `has_fewest_switches` tells that every schedule with fewer has been run,
-    and none fails so.
+    `answers` are the outcomes as values, None where an operation ended in an error, which `errors`
+    tell, and `UNKNOWN` where nobody has one; `commits` are those of each operation.
+    `has_fewest_switches` tells that every schedule with fewer has been run, and none fails so.
     """
 
     scene: Scene
@@ -38,6 +45,8 @@ class ScheduleFailure:
     turns: tuple[LaneTurn, ...]
     outcomes: tuple[str, ...]
     answers: tuple[Any, ...]
+    errors: tuple[str, ...]
+    commits: tuple[int, ...]
     final: Any
     problems: tuple[Problem, ...]
     has_fewest_switches: bool = False
@@ -69,6 +78,8 @@ def describe_run(run: Run, problems: Sequence[Problem]) -> ScheduleFailure:
         turns=tuple(run.turns),
         outcomes=tuple(outcomes),
         answers=tuple(answers),
+        errors=tuple("" if e.error is None else describe_error(e.error) for e in run.endings),
+        commits=tuple(ending.commits for ending in run.endings),
         final=run.final,
         problems=tuple(problems),
     )

@@ -22,6 +22,7 @@ from model.machine import Machine, Word
 from model.scopes import MACHINES
 
 SENTENCE = "Some order of the operations, taken one by one, gives every answer and the final state."
+UNEXPLAINED = "unexplained"
 STEP_BUDGET = 10_000
 NEVER = 1 << 40
 """A turn after every turn of a schedule."""
@@ -85,7 +86,8 @@ class Judge:
             return None
         order = ", ".join(operations[index].process for index in found.order)
         prefix = f"explained are operations {order}; " if found.order else ""
-        return Problem(found.verdict.value, SENTENCE, prefix + found.reason)
+        kind = UNEXPLAINED if found.verdict is Verdict.FAIL else found.verdict.value
+        return Problem(kind, SENTENCE, prefix + found.reason)
 
 
 def _summarise(endings: tuple[Ending, ...]) -> tuple[Any, ...]:

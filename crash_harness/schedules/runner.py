@@ -108,11 +108,13 @@ class Runner:
 
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
+        self.turns: list[LaneTurn] = []  # of the run that is under way
 
     def run(self, scene: Scene, image: Any, choose: Choose) -> Run:
         """Run a scene once, from its state to the end of all operations."""
         stage = self.stage
         run = Run(scene)
+        self.turns = run.turns
         stage.restore(image, scene.state)
         stage.has_new_version()
         lanes = stage.lanes[: len(scene.actions)]
@@ -216,7 +218,7 @@ class Runner:
         if lane.has_given_up():
             self.stage.forget(find_worker_name(run.scene.actions[lane.number - 1]))
         elif lane.error is not None:
-            clause = f"{run.scene.actions[lane.number - 1]!r}: {_describe_error(lane.error)}"
+            clause = f"{run.scene.actions[lane.number - 1]!r}: {describe_error(lane.error)}"
             run.problems.append(
                 Problem("error", "Without a fault no operation meets an error.", clause)
             )
@@ -271,9 +273,11 @@ class Runner:
             self._check_invariants(run, run.final)
 
 
-def _describe_error(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
+    """Return an error on one line, with the name of SQLite's code if it has one."""
     name = getattr(error, "sqlite_errorname", None)
-    return f"{type(error).__name__}: {error}" + (f" ({name})" if name else "")
+    said = " ".join(str(error).split())
+    return f"{type(error).__name__}: {said}" + (f" ({name})" if name else "")
 
 
 def _describe_deadlock(active: Sequence[Lane]) -> Problem:

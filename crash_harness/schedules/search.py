@@ -198,19 +198,12 @@ def by_switches(runner: Runner, scene: Scene, image: Any, most_switches: int) ->
 
 
 def follow(schedule: Sequence[int]) -> Callable[[Sequence[Choice]], int | None]:
-    """Return a chooser that takes a schedule's turns, and then goes on lane by lane.
-
-    A negative number is a lane that may not be able to go on here; it is then passed over.
-    """
+    """Return a chooser that takes a schedule's turns, and then goes on lane by lane."""
     left = list(schedule)
     last: list[int] = []
 
     def choose(choices: Sequence[Choice]) -> int:
         lanes = [choice.lane for choice in choices]
-        while left and left[0] < 0:
-            lane = -left.pop(0)
-            if lane in lanes:
-                left.insert(0, lane)
         chosen = left.pop(0) if left else last[0] if last and last[0] in lanes else lanes[0]
         if chosen not in lanes:
             raise ScheduleDiffers(f"lane {chosen} can't go on here; those that can are {lanes}")

@@ -39,6 +39,7 @@ def explore_scene(
     actions: Sequence[Any],
     *,
     scope: Any = None,
+    initial: Any = None,
     exits: tuple[tuple[int, int], ...] = (),
     hurried: tuple[int, ...] = (),
     implementation: Implementation | None = None,
@@ -46,9 +47,12 @@ def explore_scene(
     stops_at_failure: bool = True,
     most_schedules: int = 100_000,
 ) -> SceneReport:
-    """Run the schedules of a scene in a scope (TINY unless one is given), and judge each."""
+    """Run the schedules of a scene in a scope (TINY unless one is given), and judge each.
+
+    The scene starts from the first initial state of the scope unless one is given.
+    """
     scope = SCOPES[machine]["TINY"] if scope is None else scope
-    initial = MACHINES[machine].initial_states(scope)[0]
+    initial = MACHINES[machine].initial_states(scope)[0] if initial is None else initial
     with scratch_folder() as folder, Stage(machine, scope, folder, implementation) as stage:
         scene, image = build_scene(stage, initial, tuple(setup), tuple(actions))
         scene = replace(scene, exits=exits, hurried=hurried)

@@ -5,19 +5,19 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from conformance.replay import (
-    CrashRunner,
-    Replay,
-    ReplayImpossible,
-    ReplayVerdict,
-    replay_on_model,
-)
+from conformance.changed_source import load_changed_implementation
+from conformance.implementation import Implementation
+from conformance.mutants.catalogue import UnknownMutant, find_mutant
+from conformance.mutants.mutant import Mutant
+from conformance.replay import CrashRunner, Replay, ReplayVerdict, replay_on_model
 from conformance.replay import replay as replay_on_implementation
+from conformance.replayable import ReplayImpossible
 from model.checking.trace import Ending, Trace
 from model.checking.trace_json import encode_report, load_report
 from model.checking.trace_report import TraceReport
@@ -30,11 +30,7 @@ MOST_FILE_BYTES = 64 * 1024 * 1024
 EXIT_CODES = {ReplayVerdict.SAME: 0, ReplayVerdict.DIFFERS: 1}
 
 
-class SubjectName(Word):
-    """On what a trace is run."""
-
-    MODEL = "model"
-    SQLITE = "sqlite"
+MODEL, SQLITE = "model", "sqlite"
 
 
 class Format(Word):
@@ -48,24 +44,29 @@ def replay(
     file: Annotated[str, typer.Argument(help="A trace file, or - for standard input.")],
     *,
     subject: Annotated[
-        SubjectName, typer.Option(help="Run it on this; the model shows whether it is as recorded.")
-    ] = SubjectName.SQLITE,
+        str,
+        typer.Option(
+            help="Run it on sqlite, on sqlite with a planted mistake (its name), or on the model, "
+            "which shows whether it is as recorded."
+        ),
+    ] = SQLITE,
     format_: Annotated[
         Format, typer.Option("--format", help="Text for a person, or JSON.")
     ] = Format.TEXT,
 ) -> None:
     """Run a trace step by step, and say where it first differs and how (exit code 1)."""
+    mutant = None if subject in (MODEL, SQLITE) else find_planted(subject)
     report = read_report(file)
     try:
-        if subject is SubjectName.MODEL:
-            replayed = replay_on_model(report.trace)
+        if subject == MODEL:
+            replayed = run_on_model(report.trace)
         else:
-            with open_crash_runner(report.trace) as runner:
-                replayed = replay_on_implementation(report.trace, crash_runner=runner)
+            replayed = run_on_sqlite(report.trace, mutant)
     except ReplayImpossible as error:
         raise typer.BadParameter(
             make_printable(f"{file} can't be replayed here: {error}")
         ) from error
+    replayed = compare_with_recorded(replayed, report)
     repeat = shlex.join(["admit-one", "replay", file, "--subject", subject])
     if format_ is Format.JSON:
         values = build_replay_values(replayed, repeat)
@@ -75,8 +76,61 @@ def replay(
     raise typer.Exit(EXIT_CODES[replayed.verdict])
 
 
+def find_planted(name: str) -> Mutant:
+    """Return a planted mistake of the implementation; wrong usage if there is none of this name."""
+    try:
+        mutant = find_mutant(name)
+    except UnknownMutant as error:
+        raise typer.BadParameter(f"{error}; other subjects are {MODEL} and {SQLITE}") from error
+    if mutant.is_of_the_model:
+        raise typer.BadParameter(f"{name} changes the model, and a trace runs on implementations")
+    return mutant
+
+
+def load_planted(mutant: Mutant | None) -> Implementation | None:
+    """Return the implementation with a planted mistake; None stands for the one in the tree."""
+    return None if mutant is None else load_changed_implementation(mutant.changes)
+
+
+def run_on_model(trace: Trace) -> Replay:
+    """Compare a trace with the model as it is now."""
+    if not trace.schedule:
+        return replay_on_model(trace)
+    from crash_harness.schedules.replaying import judge_recording  # noqa: PLC0415 - needs greenlet
+
+    return judge_recording(trace)
+
+
+def run_on_sqlite(trace: Trace, mutant: Mutant | None) -> Replay:
+    """Run a trace on the implementation, or on one with a planted mistake."""
+    version = load_planted(mutant)
+    if trace.schedule:
+        from crash_harness.schedules.replaying import run_schedule  # noqa: PLC0415 - needs greenlet
+
+        replayed = replay_on_implementation(
+            trace, implementation=version, schedule_runner=run_schedule
+        )
+    else:
+        with open_crash_runner(trace, mutant) as runner:
+            replayed = replay_on_implementation(trace, implementation=version, crash_runner=runner)
+    if mutant is None:
+        return replayed
+    return replace(replayed, subject=f"{replayed.subject} with {mutant.name}")
+
+
+def compare_with_recorded(replayed: Replay, report: TraceReport) -> Replay:
+    """Note whether operations at the same time fail as they did when they were recorded."""
+    if not (report.trace.schedule and replayed.failures and report.failures):
+        return replayed
+    found, recorded = replayed.failures[0], report.failures[0]
+    said = f"It fails as it was recorded: {found.name}."
+    if (found.kind, found.name) != (recorded.kind, recorded.name):
+        said = f"It fails otherwise than it was recorded: now {found.name}, then {recorded.name}."
+    return replace(replayed, notes=(*replayed.notes, said))
+
+
 @contextmanager
-def open_crash_runner(trace: Trace) -> Iterator[CrashRunner | None]:
+def open_crash_runner(trace: Trace, mutant: Mutant | None = None) -> Iterator[CrashRunner | None]:
     """Yield what brings about the crashes of a trace; None where it has none that can be."""
     endings = {step.crash.ending for step in trace.steps if step.crash is not None}
     if endings == {Ending.POWER_LOSS}:
@@ -84,11 +138,11 @@ def open_crash_runner(trace: Trace) -> Iterator[CrashRunner | None]:
             PowerLossRunner,
         )
 
-        yield PowerLossRunner()
+        yield PowerLossRunner(implementation=load_planted(mutant))
     elif endings and endings <= {Ending.EXIT, Ending.KILL}:
         from crash_harness.crasher import Crasher  # noqa: PLC0415 - starts a process
 
-        with Crasher() as crasher:
+        with Crasher(() if mutant is None else mutant.changes) as crasher:
             yield crasher
     else:
         yield None
