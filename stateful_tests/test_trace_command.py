@@ -86,7 +86,7 @@ def test_the_pytest_function_passes_on_the_right_version(tmp_path: Path) -> None
     [
         ["no-such-mistake"],
         [NAME, "--engine", "explore"],
-        [NAME, "--engine", "power-loss"],
+        [NAME, "--engine", "walk"],
         [NAME, "--format", "song"],
     ],
 )

@@ -303,12 +303,10 @@ def test_a_generated_test_of_a_violation_fails_on_the_faulty_model(
 
 
 def test_a_trace_that_needs_more_than_a_test_has_is_refused() -> None:
-    """A schedule can't be a plain test, and a crash needs the name of a runner."""
+    """A crash needs the name of a runner."""
     crashed = crashed_report()
     alone = Trace("admission", "TINY", crashed.trace.initial, crashed.trace.steps)
 
-    with pytest.raises(NotExportable, match="schedule"):
-        format_pytest(crashed)
     with pytest.raises(NotExportable, match="crash runner"):
         format_pytest(TraceReport(alone, "", ()))
     text = format_pytest(TraceReport(alone, "", ()), crash_runner="somewhere:run_crash")

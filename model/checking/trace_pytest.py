@@ -1,7 +1,9 @@
 """A trace as a test: a module for pytest that replays it on the SQLite implementation.
 
 The test fails where the implementation, or a property of the model, is as it was when the trace
-was found, and passes where both are right.
+was found, and passes where both are right. Since a mended implementation has other statements, a
+schedule becomes a test of every order of its operations, and a power loss in the last call one of
+every power loss in that call.
 """
 
 import re
@@ -9,9 +11,9 @@ from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from typing import Any
 
-from model.checking.trace import UNKNOWN, TraceStep
+from model.checking.trace import Ending, NoAnswer, Trace, TraceStep
 from model.checking.trace_report import TraceReport
-from model.checking.trace_text import NARRATORS, describe_outcome
+from model.checking.trace_text import NARRATORS, say_answer
 from model.checking.trace_words import make_printable
 
 MOST_NAME = 70
@@ -25,25 +27,84 @@ class NotExportable(ValueError):
 def format_pytest(report: TraceReport, crash_runner: str | None = None) -> str:
     """Return a report as the text of a test module.
 
-    A trace with a crash needs `crash_runner`, "package.module:name", which the test imports.
+    A trace with another crash than a power loss in the last call needs `crash_runner`,
+    "package.module:name", which the test imports.
     """
     trace = report.trace
+    imports = {"conformance.replay": {"ReplayVerdict"}}
+    arguments = [("initial", [write_source(trace.initial, imports, 4)])]
     if trace.schedule:
-        raise NotExportable("a schedule can't be replayed by a plain test")
-    has_crash = any(step.crash is not None for step in trace.steps)
-    if has_crash and crash_runner is None:
+        call = _call(imports, "crash_harness.schedules.replaying", "replay_together")
+        arguments.append(("before", _write_steps(trace, trace.steps[: trace.alone], imports)))
+        arguments.append(("together", _write_steps(trace, trace.steps[trace.alone :], imports)))
+        options = _list_faults(trace)
+    elif _ends_in_power_loss(trace):
+        call = _call(imports, "crash_harness.power_loss.single", "replay_with_power_loss")
+        arguments.append(("actions", _write_steps(trace, trace.steps, imports)))
+        options = []
+    else:
+        call = _call(imports, "conformance.replay", "replay_actions")
+        arguments.append(("actions", _write_steps(trace, trace.steps, imports)))
+        options = _name_runner(trace, crash_runner, imports)
+    names = [f'"{trace.machine}"', *(name for name, _ in arguments), *options]
+    return _write_module(report, imports, arguments, _lay_out(f"{call}(", names, ")", 15))
+
+
+def _call(imports: dict[str, set[str]], module: str, name: str) -> str:
+    """Return the name of a function, and note where it comes from."""
+    imports.setdefault(module, set()).add(name)
+    return name
+
+
+def _ends_in_power_loss(trace: Trace) -> bool:
+    """Tell whether the power is lost in the last step, and nothing else crashes."""
+    crashes = [step.crash for step in trace.steps]
+    last = crashes[-1] if crashes else None
+    return last is not None and last.ending is Ending.POWER_LOSS and not any(crashes[:-1])
+
+
+def _list_faults(trace: Trace) -> list[str]:
+    """Return as options which operations of a schedule exit, and which don't wait for a lock."""
+    lanes = [(turn.step - trace.alone, turn.result) for turn in trace.schedule]
+    exits = tuple(
+        (lane, lanes[:place].count((lane, "ran")))
+        for place, (lane, result) in enumerate(lanes)
+        if result == Ending.EXIT.value
+    )
+    hurried = tuple(
+        number
+        for number, step in enumerate(trace.steps[trace.alone :], start=1)
+        if step.crash is not None and step.crash.ending is Ending.BUSY
+    )
+    faults = {"exits": exits, "hurried": hurried}
+    return [f"{name}={write_source(found, {}, 8)}" for name, found in faults.items() if found]
+
+
+def _name_runner(trace: Trace, crash_runner: str | None, imports: dict[str, set[str]]) -> list[str]:
+    """Return what runs the crashes of a trace as an option; none if there are none."""
+    if all(step.crash is None for step in trace.steps):
+        return []
+    if crash_runner is None:
         raise NotExportable("a trace with a crash needs a crash runner")
-    imports = {"conformance.replay": {"ReplayVerdict", "replay_actions"}}
-    initial = write_source(trace.initial, imports, 4)
-    steps = [line for step in trace.steps for line in _write_step(trace.machine, step, imports)]
-    options = ""
-    if has_crash and crash_runner is not None:
-        module, _, runner = crash_runner.partition(":")
-        imports.setdefault(module, set()).add(runner)
-        options = f", crash_runner={runner}"
-    name, sentence = trace.machine, "The implementation does what the specification does."
+    module, _, runner = crash_runner.partition(":")
+    return [f"crash_runner={_call(imports, module, runner)}"]
+
+
+def _write_module(
+    report: TraceReport,
+    imports: dict[str, set[str]],
+    arguments: list[tuple[str, list[str]]],
+    call: str,
+) -> str:
+    """Return the module: a docstring, the imports, and one test."""
+    name, sentence = report.trace.machine, "The implementation does what the specification does."
     if report.failures:
         name, sentence = report.failures[0].name, report.failures[0].sentence
+    name = "calls at the same time" if report.trace.schedule else name
+    lines = []
+    for argument, source in arguments:
+        first, *rest = source
+        lines += [f"    {argument} = {first}", *(f"    {line}" for line in rest)]
     return "\n".join(
         [
             f'"""Found by: {_quote_docstring(report.repeat)}"""',
@@ -53,10 +114,9 @@ def format_pytest(report: TraceReport, crash_runner: str | None = None) -> str:
             "",
             f"def test_{_slug(name)}() -> None:",
             f'    """{_quote_docstring(sentence)}"""',
-            f"    initial = {initial}",
-            *("    actions = (", *(f"        {line}" for line in steps), "    )"),
+            *lines,
             "",
-            f'    replayed = replay_actions("{trace.machine}", initial, actions{options})',
+            f"    replayed = {call}",
             "",
             "    assert replayed.verdict is ReplayVerdict.SAME, replayed.explain()",
             "",
@@ -71,11 +131,20 @@ def _write_import(module: str, names: list[str]) -> str:
     return "\n".join([f"from {module} import (", *(f"    {name}," for name in names), ")"])
 
 
-def _write_step(machine: str, step: TraceStep, imports: dict[str, set[str]]) -> list[str]:
+def _write_steps(
+    trace: Trace, steps: tuple[TraceStep, ...], imports: dict[str, set[str]]
+) -> list[str]:
+    """Return steps as a tuple, a line for each line of the source."""
+    lines = [line for step in steps for line in _write_step(trace, step, imports)]
+    return ["(", *(f"    {line}" for line in lines), ")"] if lines else ["()"]
+
+
+def _write_step(trace: Trace, step: TraceStep, imports: dict[str, set[str]]) -> list[str]:
     """Return a comment in words and the action, or the whole step where no answer came."""
-    said = NARRATORS[machine].describe_action(step.action)
-    comment = f"# {make_printable(said)} → {describe_outcome(machine, step.outcome)}"
-    if step.crash is None and step.outcome is not UNKNOWN:
+    said = NARRATORS[trace.machine].describe_action(step.action)
+    comment = f"# {make_printable(f'{said} → {say_answer(trace.machine, step)}')}"
+    is_bare = bool(trace.schedule) or _ends_in_power_loss(trace)
+    if is_bare or (step.crash is None and not isinstance(step.outcome, NoAnswer)):
         return [comment, f"{write_source(step.action, imports, 8)},"]
     bare = TraceStep(step.action, step.outcome, None, step.process, step.crash)
     return [comment, f"{write_source(bare, imports, 8)},"]
@@ -99,7 +168,8 @@ def write_source(value: Any, imports: dict[str, set[str]], indent: int = 0) -> s
         return _lay_out(f"{type(value).__name__}(", parts, ")", indent)
     if isinstance(value, tuple):
         items = [write_source(each, imports, indent + 4) for each in value]
-        return f"({items[0]},)" if len(items) == 1 else _lay_out("(", items, ")", indent)
+        is_single = len(items) == 1 and "\n" not in items[0]
+        return f"({items[0]},)" if is_single else _lay_out("(", items, ")", indent)
     if isinstance(value, str) and value.isprintable() and not set(value) & {'"', "\\"}:
         return f'"{value}"'
     return ascii(value)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from conformance.changed_source import load_changed_implementation
 from conformance.mutants.catalogue import UnknownMutant, find_mutant
 from conformance.mutants.kills import Survived, explore_mutant, kill_by_exhaustive
 from conformance.mutants.mutant import Engine, Mutant
@@ -105,8 +106,48 @@ def _find_by_crash(mutant: Mutant, repeat: str, seed: int) -> TraceReport:
     return TraceReport(report.trace, repeat, report.failures, report.versions)
 
 
+def _find_by_race(mutant: Mutant, repeat: str, seed: int) -> TraceReport:
+    # Needs greenlet, so that it is imported only if asked for.
+    from crash_harness.schedules.as_trace import build_report  # noqa: PLC0415
+    from crash_harness.schedules.engine import find_failure  # noqa: PLC0415
+    from crash_harness.schedules.scenery import SettingDiffers  # noqa: PLC0415
+
+    version = load_changed_implementation(mutant.changes)
+    try:
+        failure = find_failure(mutant.machine, implementation=version, seed=seed)
+    except SettingDiffers as error:
+        raise Survived(_tell_alone(mutant, error)) from error
+    if failure is None:
+        raise Survived(f"{mutant.name} survives every schedule of the quick profile")
+    return build_report(failure, repeat)
+
+
+def _find_by_power_loss(mutant: Mutant, repeat: str, seed: int) -> TraceReport:
+    # Needs apsw, so that it is imported only if asked for.
+    from crash_harness.power_loss.loss import build_report  # noqa: PLC0415
+    from crash_harness.power_loss.recording import WorkloadDiverged  # noqa: PLC0415
+    from crash_harness.power_loss.single import MOST_CALLS, find_shortest_loss  # noqa: PLC0415
+
+    version = load_changed_implementation(mutant.changes)
+    try:
+        loss = find_shortest_loss(mutant.machine, version, seed=seed)
+    except WorkloadDiverged as error:
+        raise Survived(_tell_alone(mutant, error)) from error
+    if loss is None:
+        calls = f"the nearest {MOST_CALLS} calls of TINY"
+        raise Survived(f"{mutant.name} survives every power loss in {calls}")
+    return build_report(loss, repeat)
+
+
+def _tell_alone(mutant: Mutant, error: Exception) -> str:
+    """Say that a lone caller sees the mistake, so that this engine never comes to its work."""
+    return f"{mutant.name} shows itself to a lone caller (--engine exhaustive): {error}"
+
+
 FINDERS: dict[Engine, Callable[[Mutant, str, int], TraceReport]] = {
     Engine.EXPLORE: _find_by_explore,
     Engine.EXHAUSTIVE: _find_by_exhaustive,
     Engine.CRASH: _find_by_crash,
+    Engine.RACE: _find_by_race,
+    Engine.POWER_LOSS: _find_by_power_loss,
 }
