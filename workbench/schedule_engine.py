@@ -19,7 +19,7 @@ def check_schedules(machine: str, *, profile: str, seed: int) -> Finding:
 def find_in_schedules(report: ScheduleReport) -> Finding:
     """Return what schedules have shown."""
     shares = ", ".join(
-        f"{family} {each.done:,} of {each.planned:,}" for family, each in report.coverage.items()
+        f"{family} {each.describe_share()}" for family, each in report.coverage.items()
     )
     reports = [build_report(failure, report.repeat) for failure in report.failures]
     return Finding(

@@ -39,7 +39,8 @@ class Coverage:
     """What a family of scenes has covered: scenes done of those planned, and their schedules.
 
     `redundant` are schedules given up as known, `most` the classes of the scene that has most.
-    `bounded` are scenes of which only the schedules with few switches were run.
+    `bounded` are scenes of which only the schedules with few switches were run. `limit_seconds` is
+    the processor time of the family where it was used up first, and scenes were left out.
     """
 
     planned: int = 0
@@ -49,6 +50,15 @@ class Coverage:
     turns: int = 0
     most: int = 0
     bounded: int = 0
+    limit_seconds: float | None = None
+
+    def describe_share(self) -> str:
+        """Return how many scenes were done of those planned, and that time bounded them if so."""
+        said = f"{self.done:,} of {self.planned:,}"
+        if self.limit_seconds is None:
+            return said
+        share = self.done / self.planned
+        return f"{said} (bounded: the nearest {share:.1%}, in {self.limit_seconds:g} s)"
 
 
 @dataclass(slots=True)
@@ -116,6 +126,7 @@ class _Engine:
             if self.has_ended():
                 return
             if seconds is not None and time.process_time() - started > seconds:
+                coverage.limit_seconds = seconds
                 return
             if plan.scene.state is not state:
                 state = plan.scene.state
@@ -212,19 +223,24 @@ def _staged(
 def find_failure(
     machine: str, *, implementation: Implementation, seed: int = 1
 ) -> ScheduleFailure | None:
-    """Return the first failure of the quick profile, None if there is none."""
+    """Return the first failure of the quick profile, None if there is none.
+
+    Of those in one scene, the one with the fewest switches. `SettingDiffers` if the implementation
+    goes wrong already where it is called alone.
+    """
     report = run_schedules(
         machine, "quick", seed=seed, implementation=implementation, most_failures=1
     )
-    return report.failures[0] if report.failures else None
+    if report.problems and not report.failures:
+        raise SettingDiffers(report.problems[0])
+    return min(report.failures, key=lambda failure: failure.switches, default=None)
 
 
 def format_schedules(report: ScheduleReport) -> list[str]:
     """Return a line for each family, and every failure whole."""
     lines = []
     for family, each in report.coverage.items():
-        share = each.done / each.planned if each.planned else 1.0
-        line = f"{report.machine} {family}: {each.done:,} of {each.planned:,} ({share:.0%})"
+        line = f"{report.machine} {family}: {each.describe_share()}"
         line += f", {each.schedules:,} schedules, {each.turns:,} turns, at most {each.most:,} each"
         if each.bounded:
             line += f"; bounded: {each.bounded:,} on an absent store, to {MOST_SWITCHES} switches"
@@ -244,6 +260,7 @@ def build_schedule_counts(report: ScheduleReport) -> dict[str, Any]:
             "redundant": each.redundant,
             "turns": each.turns,
             "bounded": each.bounded,
+            "limit_seconds": each.limit_seconds,
         }
         for family, each in report.coverage.items()
     }
