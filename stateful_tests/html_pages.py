@@ -51,7 +51,34 @@ history = load_history(sys.stdin.read())
 judged = check_history(MACHINES[history.machine], ABSENT, history)
 Path(sys.argv[1]).write_text(format_history_html(history, judged, "admit-one verify"), "utf-8")
 """
-VOID = frozenset({"input", "link", "meta"})
+OTHER_PROGRAM = """
+import sys
+from pathlib import Path
+from model.checking.explore import Verdict
+from model.checking.history import load_history
+from model.checking.linearizability import Linearizability
+from workbench.check import Finding
+from workbench.html.history_page import format_history_html
+from workbench.html.report_page import format_check_html
+from workbench.lessons.build import build_page
+from workbench.lessons.catalogue import find_lesson
+from workbench.lessons.html import write_pages
+
+folder = Path(sys.argv[1])
+history = load_history(sys.stdin.read())
+raised = "p0: CancelUnstarted('r3'): Traceback:\\n  File '/a/long/path/to/a/file.py', line 1, in "
+raised += "a_function\\n    a_call(of_something)\\nsqlite3.OperationalError: database is locked"
+judged = Linearizability(Verdict.FAIL, (0, 1, 2), None, raised, (), 9)
+page = format_history_html(history, judged, "admit-one verify --only 'histories admission'")
+(folder / "raised.html").write_text(page, "utf-8")
+report = ("a line as long as a row of a terminal is, and then some more of it: " * 3, "", "a line")
+repeat = "admit-one verify --only 'contests'"
+finding = Finding(Verdict.FAIL, "14 contests", {}, report, name="contests", repeat=repeat)
+(folder / "check.html").write_text(format_check_html(finding, ["raised.html"], "now"), "utf-8")
+names = ("identity-first", "three-numbers", "what-a-bounded-queue-does-not-give")
+write_pages({"Lessons": [build_page(find_lesson(name)) for name in names]}, folder)
+"""
+VOID = frozenset({"input", "link", "meta", "wbr"})
 
 
 @dataclass
@@ -134,6 +161,19 @@ def write_history(history: History, file: Path) -> Path:
         cwd=ROOT,
     )
     return file
+
+
+def write_others(folder: Path) -> dict[str, Path]:
+    """Write a page of every other kind: an error in a history, a check, lessons and their list."""
+    subprocess.run(
+        [sys.executable, "-c", OTHER_PROGRAM, str(folder)],
+        input=dump_history(make_false_history()),
+        encoding="utf-8",
+        check=True,
+        timeout=120,
+        cwd=ROOT,
+    )
+    return {file.stem: file for file in folder.glob("*.html")}
 
 
 def make_false_history() -> History:

@@ -21,6 +21,7 @@ from stateful_tests.html_pages import (
     make_false_history,
     make_reports,
     write_history,
+    write_others,
     write_pages,
 )
 
@@ -118,3 +119,15 @@ def exploration(tmp_path_factory: pytest.TempPathFactory) -> Path:
         cwd=ROOT,
     )
     return file
+
+
+@pytest.fixture(scope="session")
+def pages(
+    traces: dict[str, Path],
+    history: Path,
+    exploration: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> dict[str, Path]:
+    """Return the files of every kind of page."""
+    others = write_others(tmp_path_factory.mktemp("others"))
+    return {**traces, **others, "history": history, "exploration": exploration}

@@ -6,9 +6,9 @@ import pytest
 from playwright.sync_api import Browser
 
 from stateful_tests.browser.conftest import SIZES, Visit
+from stateful_tests.browser.looks import OVERFLOW
 
 FOCUSED = "Number(document.activeElement.dataset.number)"
-OVERFLOW = "document.documentElement.scrollWidth - window.innerWidth"
 
 
 def test_arrow_keys_go_from_state_to_state(visit: Visit, exploration: Path) -> None:

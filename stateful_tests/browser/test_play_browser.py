@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page
 
 from stateful_tests.browser.conftest import SIZES
+from stateful_tests.browser.looks import PICTURES, find_jumps, list_unnamed
 from stateful_tests.play_server import Server, run_server
 
 MOST_KEYS = 120
@@ -103,7 +104,8 @@ def take(page: Page, outcome: str, call: str) -> None:
     if not link.is_visible():
         group.first.locator("summary").click()
     link.click()
-    assert page.locator(".outcome").inner_text() == outcome
+    page.wait_for_selector(f".outcome:text-is('{outcome}')")
+    page.wait_for_load_state()
 
 
 def test_play_until_a_tenant_is_full_and_share_it(page: Page, server: Server) -> None:
@@ -198,7 +200,7 @@ def test_a_link_of_the_trace_goes_back_in_time(page: Page, server: Server) -> No
 def test_every_text_fits_and_can_be_read(
     browser: Browser, server: Server, path: str, scheme: str
 ) -> None:
-    """Nothing is wider than a phone, and every text stands out from what is behind it."""
+    """Nothing is wider than a phone, every text stands out, and everything has a name."""
     context = browser.new_context(viewport={"width": 360, "height": 740})
     try:
         page = context.new_page()
@@ -206,11 +208,15 @@ def test_every_text_fits_and_can_be_read(
         page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
         page.goto(server.root + path)
         page.wait_for_selector("main:not(:has-text('Searching'))")
+        page.wait_for_load_state()
         page.evaluate(OPEN_ALL)
 
         assert not page.evaluate(IS_TOO_WIDE)
         contrast, where = page.evaluate(LOWEST_CONTRAST)
         assert contrast >= TEXT_CONTRAST, where
+        assert list_unnamed(page) == []
+        assert find_jumps(page) == []
+        assert page.evaluate(PICTURES) == []
     finally:
         context.close()
 

@@ -7,10 +7,10 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from stateful_tests.browser.conftest import SIZES, Visit
+from stateful_tests.browser.looks import FAINT, OVERFLOW
 from stateful_tests.html_pages import make_reports
 
 REPORTS = make_reports()
-OVERFLOW = "document.documentElement.scrollWidth - window.innerWidth"
 SMALL = """
 [...document.querySelectorAll("button, .pick")].filter((each) => {
   const box = each.getBoundingClientRect();
@@ -23,32 +23,6 @@ COVERED = """
   const bar = document.querySelector(".controls").getBoundingClientRect();
   const isBelow = bar.top > innerHeight / 2;
   return isBelow ? box.top >= bar.top : box.bottom <= bar.bottom;
-})()
-"""
-FAINT = """
-(() => {
-  const parse = (colour) => colour.match(/[0-9.]+/g).map(Number);
-  const part = (value) => {
-    const share = value / 255;
-    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
-  };
-  const light = ([red, green, blue]) =>
-    0.2126 * part(red) + 0.7152 * part(green) + 0.0722 * part(blue);
-  const sheet = (element) => {
-    for (let at = element; at; at = at.parentElement) {
-      const colour = parse(getComputedStyle(at).backgroundColor);
-      if (colour.length === 3 || colour[3] === 1) return colour;
-    }
-    return [255, 255, 255];
-  };
-  return [...document.querySelectorAll("main *")].filter((element) => {
-    const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
-    const isHtml = element instanceof HTMLElement;
-    if (!own || !isHtml || element.checkVisibility() === false) return false;
-    const style = getComputedStyle(element);
-    const pair = [light(parse(style.color)), light(sheet(element))].sort((a, b) => b - a);
-    return (pair[0] + 0.05) / (pair[1] + 0.05) < 4.5;
-  }).map((element) => `${element.tagName}.${element.className}: ${element.textContent.trim()}`);
 })()
 """
 

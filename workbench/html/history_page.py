@@ -16,6 +16,8 @@ from workbench.html.trace_parts import SAID, draw_state
 
 ROW_PIXELS = 56
 BAR_PIXELS = 28
+MOST_SHOWN = 12
+"""With more calls the chart is wider than a small screen, and scrolls by itself."""
 LEAST_BAR = 2.5
 """A bar is at least so many per cent wide, so that it can be seen and chosen."""
 TIME_SHARE = 94.0
@@ -37,7 +39,7 @@ def format_history_html(history: History, judged: Linearizability, repeat: str) 
             build_commands("Repeat", repeat),
         ),
         _draw_reason(history, judged),
-        _draw_chart(history, processes),
+        _draw_chart(history, processes, judged),
         _draw_stage(history, judged),
     )
     return build_page(title, body, styles=(*STYLES, "history.css"), scripts=SCRIPTS, rules=RULES)
@@ -46,6 +48,8 @@ def format_history_html(history: History, judged: Linearizability, repeat: str) 
 def _conclude(judged: Linearizability) -> str:
     if judged.verdict is Verdict.PASS:
         return "One order that respects real time explains every answer."
+    if judged.verdict is Verdict.FAIL and judged.stuck is None:
+        return "Something is wrong beside the answers."
     if judged.verdict is Verdict.FAIL:
         return "No order that respects real time explains every answer."
     return "The judge gave up before it knew."
@@ -55,6 +59,7 @@ def _draw_reason(history: History, judged: Linearizability) -> Markup:
     if not judged.reason:
         return NOTHING
     order = ", ".join(str(index + 1) for index in judged.order) or "none"
+    *lines, last = judged.reason.splitlines()
     narrator = NARRATORS[history.machine]
     states = [
         draw_state("The state behind that prefix", compare_states(narrator, None, state), SAID)
@@ -65,7 +70,7 @@ def _draw_reason(history: History, judged: Linearizability) -> Markup:
         element(
             "div",
             element("p", str(judged.verdict), class_="label"),
-            *(element("p", line) for line in judged.reason.splitlines()),
+            element("p", last),
             class_="clause",
         ),
         element(
@@ -74,17 +79,31 @@ def _draw_reason(history: History, judged: Linearizability) -> Markup:
             *states,
             class_="explanation",
         ),
+        _draw_raised([*lines, last]) if lines else None,
         class_="wrong",
         aria_label="What is wrong",
     )
 
 
-def _draw_chart(history: History, processes: list[str]) -> Markup:
+def _draw_raised(lines: list[str]) -> Markup:
+    """Return an error with all that led to it; its last line says what it is."""
+    text = join(lines, "\n")
+    box = element("pre", text, tabindex=0, role="region", aria_label="What was raised")
+    return element("div", element("h2", "What was raised"), box, class_="also raised")
+
+
+def _draw_chart(history: History, processes: list[str], judged: Linearizability) -> Markup:
     """Return a lane for each process with its calls as bars, from left to right in time."""
     rows = {process: number for number, process in enumerate(processes)}
     spans = find_spans(history)
     bars = [
-        _draw_bar(number, operation, rows[operation.process], spans[number])
+        _draw_bar(
+            number,
+            _choose_bar(number, operation, judged),
+            rows[operation.process],
+            spans[number],
+            say_call(history, number, judged),
+        )
         for number, operation in enumerate(history.operations)
     ]
     lanes = [
@@ -114,7 +133,15 @@ def _draw_chart(history: History, processes: list[str]) -> Markup:
         role="group",
         aria_label="The calls of each process in time",
     )
-    return element("div", picture, class_="chart")
+    is_dense = len(history.operations) > MOST_SHOWN
+    return element("div", picture, class_="chart dense" if is_dense else "chart")
+
+
+def _choose_bar(number: int, operation: Operation, judged: Linearizability) -> str:
+    """Return how a bar is drawn: the call that has no place stands out, and one left open."""
+    if number == judged.stuck:
+        return "bar stuck"
+    return "bar open" if operation.outcome is UNKNOWN else "bar"
 
 
 def find_spans(history: History) -> Mapping[int, tuple[float, float]]:
@@ -131,10 +158,9 @@ def find_spans(history: History) -> Mapping[int, tuple[float, float]]:
     return spans
 
 
-def _draw_bar(number: int, operation: Operation, row: int, span: tuple[float, float]) -> Markup:
+def _draw_bar(number: int, kind: str, row: int, span: tuple[float, float], said: str) -> Markup:
     start, width = span
     top = row * ROW_PIXELS + 16
-    kind = "bar open" if operation.outcome is UNKNOWN else "bar"
     return element(
         "a",
         element(
@@ -155,8 +181,24 @@ def _draw_bar(number: int, operation: Operation, row: int, span: tuple[float, fl
         ),
         href=f"#call-{number + 1}",
         data_of=f"call-{number + 1}",
-        aria_label=f"Call {number + 1} of {operation.process}",
+        aria_label=said,
     )
+
+
+def say_call(history: History, number: int, judged: Linearizability) -> str:
+    """Return a call as a screen reader announces it."""
+    operation = history.operations[number]
+    action = NARRATORS[history.machine].describe_action(operation.action)
+    outcome = describe_outcome(history.machine, operation.outcome)
+    said = f"Call {number + 1}, {name_lane(operation.process)}: {action}, {outcome}"
+    return "; ".join(filter(None, (said, _find_place(number, judged))))
+
+
+def _find_place(number: int, judged: Linearizability) -> str:
+    """Return where a call stands in the order, in words."""
+    if number in judged.order:
+        return f"place {judged.order.index(number) + 1} in the order"
+    return "no place behind the longest prefix" if number == judged.stuck else ""
 
 
 def _draw_stage(history: History, judged: Linearizability) -> Markup:
@@ -190,11 +232,7 @@ def _draw_row(
     is_stuck = judged.stuck == number
     kind = "answer unknown" if operation.outcome is UNKNOWN else "answer"
     who = name_lane(operation.process)
-    place = ""
-    if number in judged.order:
-        place = f"place {judged.order.index(number) + 1} in the order"
-    elif is_stuck:
-        place = "no place behind the longest prefix"
+    place = _find_place(number, judged)
     words = element(
         "div",
         element(
@@ -211,5 +249,5 @@ def _draw_row(
         ),
         class_="words",
     )
-    said = "; ".join(filter(None, (f"Call {number + 1}, {who}: {action}, {outcome}", place)))
+    said = say_call(history, number, judged)
     return element("li", words, class_="moment", id=anchor, data_said=said)

@@ -27,6 +27,11 @@ def escape(text: str) -> str:
     return html.escape(make_printable(text))
 
 
+def break_name(text: str) -> Markup:
+    """Return a text in which a long name may be broken after each underscore."""
+    return Markup(escape(text).replace("_", "_<wbr>"))
+
+
 def element(tag: str, *children: Child, **attributes: Attribute) -> Markup:
     """Return an element: `class_` is `class`, `aria_label` is `aria-label`.
 

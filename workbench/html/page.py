@@ -73,11 +73,12 @@ def build_masthead(*crumbs: str) -> Markup:
 
 
 def build_commands(label: str, command: str) -> Markup:
-    """Return a command to copy."""
+    """Return a command to copy; a line of it ends between two words, and not at a hyphen."""
+    words = join([element("span", word) for word in command.split(" ")], " ")
     return element(
         "p",
         element("span", label, class_="label"),
-        element("code", command, class_="command", tabindex=0),
+        element("code", words, class_="command", tabindex=0),
         class_="repeat",
     )
 

@@ -209,11 +209,12 @@ def _tell_found(trace: Trace, index: int) -> Side | None:
     if observed.kind in RAISED:
         return Side(f"raises {observed.found}", (), (), None)
     answer = step.outcome if observed.outcome is None else observed.outcome
+    said = describe_outcome(trace.machine, answer)
     changes: list[str] = []
     wrong = [] if observed.kind in SEEN_BY_ITSELF else [f"{observed.kind}: {observed.found}"]
     entities = None
     if observed.state is None:
-        wrong = wrong or [observed.found]
+        wrong = wrong or [observed.found] * (observed.found != said)
     else:
         specified = step.after
         entities = compare_states(narrator, specified, observed.state)
@@ -221,7 +222,7 @@ def _tell_found(trace: Trace, index: int) -> Side | None:
             changes = describe_changes(narrator, before, observed.state) or ["nothing changes"]
         if specified is not None:
             wrong += describe_differences(narrator, specified, observed.state)
-    return Side(describe_outcome(trace.machine, answer), tuple(changes), tuple(wrong), entities)
+    return Side(said, tuple(changes), tuple(wrong), entities)
 
 
 # ── Lanes ─────────────────────────────────────────────────────────────────────────────────

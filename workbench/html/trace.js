@@ -27,6 +27,7 @@
     const moment = moments[current];
     document.querySelectorAll("[data-of]").forEach((bar) => {
       bar.classList.toggle("current", bar.dataset.of === moment.id);
+      if (bar.dataset.of === moment.id) center(bar);
     });
     slide.value = String(current);
     slide.setAttribute("aria-valuetext", moment.dataset.said);
@@ -44,6 +45,13 @@
 
   function mark(name, isAtEnd) {
     controls.querySelector(`[data-go="${name}"]`).setAttribute("aria-disabled", String(isAtEnd));
+  }
+
+  // Only the chart moves: the page stays where the reader has scrolled it to.
+  function center(bar) {
+    const chart = bar.closest(".chart");
+    const [box, frame] = [bar.getBoundingClientRect(), chart.getBoundingClientRect()];
+    chart.scrollLeft += box.left + box.width / 2 - frame.left - frame.width / 2;
   }
 
   // A turn has no state of its own: beside it stays the last one that somebody looked at.

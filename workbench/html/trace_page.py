@@ -7,7 +7,7 @@ from model.checking.trace import Trace
 from model.checking.trace_report import TraceReport
 from model.checking.trace_text import NARRATORS, describe_start, title_trace
 from model.checking.trace_words import join_words
-from workbench.html.markup import NOTHING, Markup, element, join
+from workbench.html.markup import NOTHING, Markup, break_name, element, join
 from workbench.html.page import build_commands, build_masthead, build_page
 from workbench.html.rails import (
     draw_heading,
@@ -76,7 +76,7 @@ def draw_title(report: TraceReport) -> Markup:
     return element(
         "header",
         build_masthead(title),
-        element("h1", title_report(report)),
+        element("h1", break_name(title_report(report))),
         element("p", sentence, class_="claim") if sentence else None,
         build_commands("Repeat", report.repeat),
         class_="wrong" if report.failures else None,

@@ -10,7 +10,7 @@ from model.checking.trace_text import (
     title_failure,
 )
 from model.checking.trace_words import tidy_clause
-from workbench.html.markup import NOTHING, Markup, element, join
+from workbench.html.markup import NOTHING, Markup, break_name, element, join
 from workbench.html.page import list_items
 from workbench.html.telling import EntityView, FieldView, Mark, Moment, Side, name_lane
 
@@ -33,7 +33,7 @@ def draw_failures(report: TraceReport) -> Markup:
     first, *others = report.failures
     said = [element("p", each) for each in explain(report.trace, report.failures)]
     follow = [
-        join([element("strong", head_failure(each)), element("span", each.sentence)])
+        join([element("strong", break_name(head_failure(each))), element("span", each.sentence)])
         for each in others
     ]
     return element(
