@@ -95,7 +95,10 @@ def find_small_changes(file: str) -> Iterator[Mutant]:
         nodes = list(trees.ast_nodes(tree))
         for occurrence in range(sum(len(list(operator.mutation_positions(n))) for n in nodes)):
             changed = mutating.mutate_code(text, operator, occurrence)
-            if changed is None or changed == text or is_signature(changed, text):
+            if changed is None or changed == text:
+                continue
+            edit = make_edit(text, changed)
+            if "BinaryOperator" in name and is_signature(edit):
                 continue
             yield Mutant(
                 name=f"{file} {name.removeprefix('core/')} {occurrence}",
@@ -103,16 +106,15 @@ def find_small_changes(file: str) -> Iterator[Mutant]:
                 rule="",
                 why="",
                 file=file,
-                edit=make_edit(text, changed),
+                edit=edit,
                 engine=Engine.EXHAUSTIVE,
             )
 
 
-def is_signature(changed: str, text: str) -> bool:
-    """Tell whether only the line of a signature differs, where `*` and `/` are no operators."""
-    lines = zip(changed.splitlines(), text.splitlines(), strict=True)
-    differing = [line.strip() for line, other in lines if line != other]
-    return all(line.startswith("def ") or line in ("*,", "/,") for line in differing)
+def is_signature(edit: str) -> bool:
+    """Tell whether the lines of a signature are changed, where `*` and `/` are no operators."""
+    lines = [line[1:].strip() for line in edit.splitlines() if line.startswith("-")]
+    return all(line.startswith("def ") or line in ("*,", "/,") for line in lines)
 
 
 def main(files: list[str]) -> int:
