@@ -157,6 +157,11 @@ def test_a_tenant_limit_that_is_ignored_fails_with_the_closest_order() -> None:
     assert "no order of the model's steps" in failure.problem
     assert sum("→ accepted" in line for line in failure.history) == 4
     assert "behind this prefix the model answers tenant_full" in failure.closest[-1]
+    name, unexplained = report.unexplained[0]
+    assert name == "admit-one-tenant"
+    assert len(unexplained.history.operations) == 12
+    assert unexplained.judged.stuck is not None
+    assert not unexplained.is_whole
     assert "admit-one race --contest admit-one-tenant" in report.repeat("admit-one-tenant")
 
 

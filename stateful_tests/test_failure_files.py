@@ -78,11 +78,24 @@ def copy_project(folder: Path) -> Path:
     return folder
 
 
+def plant(mutant: str, folder: Path) -> Path:
+    """Copy the project into a folder, with a planted mistake."""
+    copy_project(folder)
+    for file, text in apply_changes(find_mutant(mutant).changes).items():
+        (folder / file).write_text(text, "utf-8")
+    return folder
+
+
 def run_verify(folder: Path, *checks: str) -> subprocess.CompletedProcess[str]:
     """Run some checks in a copy of the project."""
     only = [word for check in checks for word in ("--only", check)]
+    return run_command(folder, "verify", *only, "--json", "found.json")
+
+
+def run_command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the command in a copy of the project."""
     return subprocess.run(
-        [sys.executable, "-m", "workbench.cli", "verify", *only, "--json", "found.json"],
+        [sys.executable, "-m", "workbench.cli", *arguments],
         capture_output=True,
         encoding="utf-8",
         timeout=MOST_SECONDS,
@@ -113,9 +126,7 @@ def test_a_check_that_fails_writes_its_pages_and_says_where(
     planted: Planted, tmp_path: Path
 ) -> None:
     """Each has a page; a trace and a history each have a file and a page of their own."""
-    folder = copy_project(tmp_path)
-    for file, text in apply_changes(find_mutant(planted.mutant).changes).items():
-        (folder / file).write_text(text, "utf-8")
+    folder = plant(planted.mutant, tmp_path)
     checks = (*planted.traces, *planted.histories, *planted.pages)
 
     done = run_verify(folder, *checks)
@@ -138,6 +149,22 @@ def test_a_check_that_fails_writes_its_pages_and_says_where(
         assert all((folder / FOLDER / link).is_file() for link in links if link[:1] != "#")
     found = json.loads((folder / "found.json").read_text("utf-8"))
     assert sum(map(len, (each["histories"] for each in found["checks"]))) >= len(planted.histories)
+
+
+@pytest.mark.parametrize(("option", "file"), [("histories", "-history-1"), ("schedules", "-1")])
+def test_a_race_that_fails_writes_its_page_and_says_where(
+    option: str, file: str, tmp_path: Path
+) -> None:
+    """Histories and schedules of `admit-one race` are kept as those of `verify` are."""
+    folder = plant("admit-checks-outside-the-transaction", tmp_path)
+
+    done = run_command(folder, "race", f"--{option}", "--machine", "admission")
+
+    assert done.returncode == 1, done.stdout
+    for ending in (f"{file}.json", f"{file}.html", ".html"):
+        name = name_file(f"race {option} admission", ending)
+        assert name in done.stdout
+        assert (folder / name).is_file()
 
 
 def test_a_changed_frozen_result_is_shown_on_a_page(tmp_path: Path) -> None:
