@@ -188,6 +188,19 @@ def make_false_history() -> History:
     return make_history("admission", operations)
 
 
+def make_long_history() -> History:
+    """Return more calls of two processes than a small screen has room for; one order explains all.
+
+    No two of them are under way at the same time.
+    """
+    init = Operation("p0", Init(Limits(1, 3, 1, 3, 3)), Answer.READY, 0, 5)
+    calls = [
+        Operation(f"p{n % 2}", CancelUnstarted(f"r{n}"), Answer.NOT_CANCELLED, 10 * n, 10 * n + 5)
+        for n in range(1, 25)
+    ]
+    return make_history("admission", [init, *calls])
+
+
 # ── Traces ────────────────────────────────────────────────────────────────────────────────
 
 

@@ -19,6 +19,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_pla
 from stateful_tests.html_pages import (
     ROOT,
     make_false_history,
+    make_long_history,
     make_reports,
     write_history,
     write_others,
@@ -129,5 +130,8 @@ def pages(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> dict[str, Path]:
     """Return the files of every kind of page."""
-    others = write_others(tmp_path_factory.mktemp("others"))
-    return {**traces, **others, "history": history, "exploration": exploration}
+    folder = tmp_path_factory.mktemp("others")
+    others = write_others(folder)
+    long = write_history(make_long_history(), folder / "long.html")
+    histories = {"history": history, "long history": long}
+    return {**traces, **others, **histories, "exploration": exploration}

@@ -22,7 +22,15 @@ WITHOUT_STEPS = (
     "what-a-bounded-queue-does-not-give",
     "index",
 )
-WITH_STEPS = ("admission divergence", "dispatch", "power loss", "schedule", "history", "raised")
+WITH_STEPS = (
+    "admission divergence",
+    "dispatch",
+    "power loss",
+    "schedule",
+    "history",
+    "long history",
+    "raised",
+)
 KINDS = (*WITHOUT_STEPS, *WITH_STEPS)
 ON_A_DESK = pytest.mark.parametrize("visit", ["desk"], indirect=True)
 PAPER = {"width": 718, "height": 1015}
@@ -36,9 +44,28 @@ CUT = """
 [...document.querySelectorAll("main pre, main .chart, main .canvas, main .table")]
   .filter((each) => each.scrollWidth > each.clientWidth + 1).map((each) => each.className)
 """
+UNMARKED = """
+[
+  ...[...document.querySelectorAll("tr.new, tr.changed, tr.gone")]
+    .filter((each) => !each.querySelector(".mark")?.textContent.trim()),
+  ...[...document.querySelectorAll(".changes .new")]
+    .filter((each) => !each.textContent.startsWith("+")),
+  ...[...document.querySelectorAll(".changes .gone")]
+    .filter((each) => !each.textContent.startsWith("−")),
+  ...[...document.querySelectorAll(".unlike li")]
+    .filter((each) => !each.textContent.startsWith("✗")),
+].map((each) => each.textContent)
+"""
+IN_VIEW = """
+(() => {
+  const bar = document.querySelector(".chart a.current rect").getBoundingClientRect();
+  const chart = document.querySelector(".chart").getBoundingClientRect();
+  return bar.left >= chart.left && bar.right <= chart.right;
+})()
+"""
 
 
-@pytest.mark.parametrize("kind", [*WITHOUT_STEPS, "raised"])
+@pytest.mark.parametrize("kind", [*WITHOUT_STEPS, "raised", "long history"])
 def test_a_page_fits_and_every_text_can_be_read(
     visit: Visit, pages: dict[str, Path], kind: str
 ) -> None:
@@ -127,3 +154,22 @@ def test_a_call_of_a_history_is_announced_as_it_is_shown(visit: Visit, history: 
     assert "Call 3, p2: admit r2 of B" in said
     assert "no place behind the longest prefix" in said
     assert page.locator(".chart a.current rect.stuck").count() == 1
+
+
+@ON_A_DESK
+@pytest.mark.parametrize("kind", WITH_STEPS)
+def test_no_mark_is_a_colour_alone(visit: Visit, pages: dict[str, Path], kind: str) -> None:
+    """What is new, changed, gone or wrong has a sign or a word too."""
+    page = visit.open(pages[kind])
+
+    assert page.evaluate(UNMARKED) == []
+
+
+def test_the_bar_of_the_call_is_always_in_view(visit: Visit, pages: dict[str, Path]) -> None:
+    """A chart that is wider than the screen follows the keys, and the page itself stays."""
+    page = visit.open(pages["long history"])
+
+    for key in ("End", "ArrowLeft", "Home", "ArrowRight"):
+        page.keyboard.press(key)
+        assert page.evaluate(IN_VIEW)
+        assert page.evaluate("scrollX") == 0
