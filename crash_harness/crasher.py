@@ -78,21 +78,43 @@ class Crasher:
         return _describe(action, death)
 
     def __call__(self, subject: Subject, action: Any, crash: CrashPoint, /) -> None:
-        """Do it at a boundary with a name; `UnknownName` if the call has no such boundary."""
+        """Do it at a boundary with a name; `UnknownName` if the call has no such boundary.
+
+        Nor has it one of this name behind as many commits, if another number of them is before it.
+        """
         if crash.ending.value not in ENDINGS:
             raise UnknownName(f"no process ends by {crash.ending.value} here")
+        points = self.list_points(subject, action)
+        names = [each.boundary for each in points]
+        if crash.boundary not in names:
+            raise UnknownName(
+                f"there is no boundary {crash.boundary!r}; there are {', '.join(names)}"
+            )
+        index = names.index(crash.boundary)
+        commits = points[index].commits
+        if crash.commits not in (None, commits):
+            found = f"{crash.boundary!r} comes behind {commits} commits here"
+            raise UnknownName(f"{found}, not {crash.commits}; it is another implementation")
+        call = _call_of(subject, action)
+        for place in places_of(subject):
+            place.close()
+        boundary = END if index == len(names) - 1 else index
+        self._parent.run(call, boundary, way=crash.ending.value)
+        _drop_hand(subject, action)
+
+    def list_points(self, subject: Subject, action: Any) -> tuple[CrashPoint, ...]:
+        """Return every place at which a process may exit in a call; nothing of it stays done."""
         subject.reopen()
         for place in places_of(subject):
             place.close()
         call = _call_of(subject, action)
-        index = self._find(call, action, crash.boundary)
-        for place in places_of(subject):
-            place.close()
-        self._parent.run(call, index, way=crash.ending.value)
-        _drop_hand(subject, action)
+        return tuple(
+            CrashPoint(f"{operation_name(action)} / {each.name}", commits=each.commits)
+            for each in self._trace(call)
+        )
 
-    def _find(self, call: Call, action: Any, name: str) -> int:
-        """Return the number of a boundary: a traced run on copies of the databases finds it."""
+    def _trace(self, call: Call) -> tuple[Boundary, ...]:
+        """Return the boundaries of a call, by a traced run on copies of the databases."""
         with scratch_folder() as folder:
             paths = {}
             for kind, path in call.paths.items():
@@ -101,12 +123,7 @@ class Crasher:
                 write_files(folder, copies)
                 paths[kind] = str(folder / original.name)
             death = self._parent.run(replace(call, paths=paths), END)
-        boundaries = read_tape(death.statements, names_stores=call.names_stores)
-        names = [f"{operation_name(action)} / {each.name}" for each in boundaries]
-        if name not in names:
-            raise UnknownName(f"there is no boundary {name!r}; there are {', '.join(names)}")
-        index = names.index(name)
-        return END if index == len(names) - 1 else index
+        return tuple(read_tape(death.statements, names_stores=call.names_stores))
 
 
 def _call_of(subject: Any, action: Any) -> Call:

@@ -1,6 +1,7 @@
 """Real processes die at every boundary of every operation, and what they leave is judged."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from conformance.changed_source import Change
 from conformance.place import RealFile, scratch_folder
 from conformance.replay import replay
+from conformance.replayable import ReplayImpossible
 from conformance.sqlite import make_subject
 from crash_harness.cases import find_starts
 from crash_harness.child import OPERATIONS
@@ -256,8 +258,13 @@ def test_a_trace_with_a_crash_is_replayed_at_the_boundary_that_it_names(ending: 
         TraceStep(action, *reversed(machine.step(ready, action))),
     )
 
+    elsewhere = replace(steps[1], crash=CrashPoint("admit / before lunch", ending))
+    edited = (steps[0], elsewhere, steps[2])
+
     with Crasher() as crasher:
         replayed = replay(Trace("admission", "TINY", initial, steps), crash_runner=crasher)
+        with pytest.raises(ReplayImpossible, match="step 2: there is no boundary"):
+            replay(Trace("admission", "TINY", initial, edited), crash_runner=crasher)
 
     assert replayed.failures == ()
     assert len(replayed.trace) == 3
@@ -269,8 +276,11 @@ def test_a_trace_that_names_no_boundary_of_the_call_is_refused(folder: Path) -> 
     subject = make_subject("admission", scope, folder)
     subject.apply(Init(scope.limits))
 
-    with Crasher() as crasher, pytest.raises(UnknownName, match="claim / before commit"):
-        crasher(subject, Claim(0), CrashPoint("claim / before lunch"))
+    with Crasher() as crasher:
+        with pytest.raises(UnknownName, match="claim / before commit"):
+            crasher(subject, Claim(0), CrashPoint("claim / before lunch"))
+        with pytest.raises(UnknownName, match="behind 0 commits here, not 1"):
+            crasher(subject, Claim(0), CrashPoint("claim / before commit", commits=1))
     subject.close()
 
 

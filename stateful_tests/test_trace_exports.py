@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 import conformance.sqlite
 from conformance.implementation import Implementation
-from model.checking.trace import UNKNOWN, CrashPoint, Trace, TraceStep, Turn
+from model.checking.trace import UNKNOWN, CrashPoint, Ending, Trace, TraceStep, Turn
 from model.checking.trace_itf import dump_itf, from_itf, read_value, to_itf, write_value
 from model.checking.trace_mermaid import format_mermaid
 from model.checking.trace_pytest import NotExportable, format_pytest
@@ -302,16 +303,28 @@ def test_a_generated_test_of_a_violation_fails_on_the_faulty_model(
         run_generated(text)
 
 
-def test_a_trace_that_needs_more_than_a_test_has_is_refused() -> None:
-    """A crash needs the name of a runner."""
-    crashed = crashed_report()
-    alone = Trace("admission", "TINY", crashed.trace.initial, crashed.trace.steps)
+@pytest.mark.parametrize("ending", [Ending.IO_ERROR, Ending.POWER_LOSS])
+def test_a_crash_that_no_test_can_repeat_is_refused(ending: Ending) -> None:
+    """An error of the storage, and a power loss before the last call."""
+    crashed = crashed_report().trace
+    crash = CrashPoint("init / before commit", ending)
+    steps = (replace(crashed.steps[0], crash=crash), replace(crashed.steps[1], crash=None))
+    trace = replace(crashed, steps=steps, schedule=())
 
-    with pytest.raises(NotExportable, match="crash runner"):
-        format_pytest(TraceReport(alone, "", ()))
-    text = format_pytest(TraceReport(alone, "", ()), crash_runner="somewhere:run_crash")
-    assert "from somewhere import run_crash" in text
-    assert 'crash=CrashPoint(boundary="admit / after commit", commits=1)' in text
+    with pytest.raises(NotExportable, match="repeats by the command"):
+        format_pytest(TraceReport(trace, ""))
+
+
+def test_an_exit_becomes_a_test_of_every_boundary() -> None:
+    """What was done before and after it is taken as it was."""
+    crashed = replace(crashed_report().trace, schedule=())
+
+    text = format_pytest(TraceReport(crashed, ""))
+
+    assert "from crash_harness.exit_replaying import replay_with_exits" in text
+    assert "def test_an_exit_at_every_boundary() -> None:" in text
+    assert 'action = Admit(request_id="r1"' in text
+    assert "after = ()" in text
 
 
 def test_every_vocabulary_has_a_narrator() -> None:

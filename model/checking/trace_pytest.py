@@ -2,8 +2,8 @@
 
 The test fails where the implementation, or a property of the model, is as it was when the trace
 was found, and passes where both are right. Since a mended implementation has other statements, a
-schedule becomes a test of every order of its operations, and a power loss in the last call one of
-every power loss in that call.
+schedule becomes a test of every order of its operations, a power loss in the last call one of every
+power loss in that call, and the exit of a process one of an exit at every boundary of its call.
 """
 
 import re
@@ -24,15 +24,16 @@ class NotExportable(ValueError):
     """This trace can't be a test by itself."""
 
 
-def format_pytest(report: TraceReport, crash_runner: str | None = None) -> str:
+def format_pytest(report: TraceReport) -> str:
     """Return a report as the text of a test module.
 
-    A trace with another crash than a power loss in the last call needs `crash_runner`,
-    "package.module:name", which the test imports.
+    `NotExportable` if several steps crash, or one by an error of the storage, or if the power is
+    lost before the last call.
     """
     trace = report.trace
     imports = {"conformance.replay": {"ReplayVerdict"}}
     arguments = [("initial", [write_source(trace.initial, imports, 4)])]
+    options = []
     if trace.schedule:
         call = _call(imports, "crash_harness.schedules.replaying", "replay_together")
         arguments.append(("before", _write_steps(trace, trace.steps[: trace.alone], imports)))
@@ -41,11 +42,16 @@ def format_pytest(report: TraceReport, crash_runner: str | None = None) -> str:
     elif _ends_in_power_loss(trace):
         call = _call(imports, "crash_harness.power_loss.single", "replay_with_power_loss")
         arguments.append(("actions", _write_steps(trace, trace.steps, imports)))
-        options = []
+    elif (place := _find_exit(trace)) is not None:
+        call = _call(imports, "crash_harness.exit_replaying", "replay_with_exits")
+        arguments.append(("before", _write_steps(trace, trace.steps[:place], imports)))
+        arguments.append(("action", [write_source(trace.steps[place].action, imports, 4)]))
+        arguments.append(("after", _write_steps(trace, trace.steps[place + 1 :], imports)))
+    elif any(step.crash is not None for step in trace.steps):
+        raise NotExportable("this crash can't be a test: it repeats by the command that found it")
     else:
         call = _call(imports, "conformance.replay", "replay_actions")
         arguments.append(("actions", _write_steps(trace, trace.steps, imports)))
-        options = _name_runner(trace, crash_runner, imports)
     names = [f'"{trace.machine}"', *(name for name, _ in arguments), *options]
     return _write_module(report, imports, arguments, _lay_out(f"{call}(", names, ")", 15))
 
@@ -61,6 +67,16 @@ def _ends_in_power_loss(trace: Trace) -> bool:
     crashes = [step.crash for step in trace.steps]
     last = crashes[-1] if crashes else None
     return last is not None and last.ending is Ending.POWER_LOSS and not any(crashes[:-1])
+
+
+def _find_exit(trace: Trace) -> int | None:
+    """Return the step in which a process exits or is killed, if nothing else crashes."""
+    places = [place for place, step in enumerate(trace.steps) if step.crash is not None]
+    if len(places) != 1:
+        return None
+    crash = trace.steps[places[0]].crash
+    is_gone = crash is not None and crash.ending in (Ending.EXIT, Ending.KILL)
+    return places[0] if is_gone else None
 
 
 def _list_faults(trace: Trace) -> list[str]:
@@ -80,16 +96,6 @@ def _list_faults(trace: Trace) -> list[str]:
     return [f"{name}={write_source(found, {}, 8)}" for name, found in faults.items() if found]
 
 
-def _name_runner(trace: Trace, crash_runner: str | None, imports: dict[str, set[str]]) -> list[str]:
-    """Return what runs the crashes of a trace as an option; none if there are none."""
-    if all(step.crash is None for step in trace.steps):
-        return []
-    if crash_runner is None:
-        raise NotExportable("a trace with a crash needs a crash runner")
-    module, _, runner = crash_runner.partition(":")
-    return [f"crash_runner={_call(imports, module, runner)}"]
-
-
 def _write_module(
     report: TraceReport,
     imports: dict[str, set[str]],
@@ -97,10 +103,9 @@ def _write_module(
     call: str,
 ) -> str:
     """Return the module: a docstring, the imports, and one test."""
-    name, sentence = report.trace.machine, "The implementation does what the specification does."
+    sentence = "The implementation does what the specification does."
     if report.failures:
-        name, sentence = report.failures[0].name, report.failures[0].sentence
-    name = "calls at the same time" if report.trace.schedule else name
+        sentence = report.failures[0].sentence
     lines = []
     for argument, source in arguments:
         first, *rest = source
@@ -112,7 +117,7 @@ def _write_module(
             *(_write_import(module, sorted(names)) for module, names in sorted(imports.items())),
             "",
             "",
-            f"def test_{_slug(name)}() -> None:",
+            f"def test_{_slug(_name_test(report))}() -> None:",
             f'    """{_quote_docstring(sentence)}"""',
             *lines,
             "",
@@ -122,6 +127,15 @@ def _write_module(
             "",
         ]
     )
+
+
+def _name_test(report: TraceReport) -> str:
+    """Return what a test is called: by the property, or by what goes wrong beside a single call."""
+    if report.trace.schedule:
+        return "calls at the same time"
+    if _find_exit(report.trace) is not None:
+        return "an exit at every boundary"
+    return report.failures[0].name if report.failures else report.trace.machine
 
 
 def _write_import(module: str, names: list[str]) -> str:
@@ -143,10 +157,10 @@ def _write_step(trace: Trace, step: TraceStep, imports: dict[str, set[str]]) -> 
     """Return a comment in words and the action, or the whole step where no answer came."""
     said = NARRATORS[trace.machine].describe_action(step.action)
     comment = f"# {make_printable(f'{said} → {say_answer(trace.machine, step)}')}"
-    is_bare = bool(trace.schedule) or _ends_in_power_loss(trace)
-    if is_bare or (step.crash is None and not isinstance(step.outcome, NoAnswer)):
+    has_crash = any(each.crash is not None for each in trace.steps)
+    if trace.schedule or has_crash or not isinstance(step.outcome, NoAnswer):
         return [comment, f"{write_source(step.action, imports, 8)},"]
-    bare = TraceStep(step.action, step.outcome, None, step.process, step.crash)
+    bare = TraceStep(step.action, step.outcome, None, step.process)
     return [comment, f"{write_source(bare, imports, 8)},"]
 
 
