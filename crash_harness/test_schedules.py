@@ -288,3 +288,25 @@ def test_a_run_becomes_a_file_and_the_file_gives_the_same_run_again(
     assert again.failures == ()
     assert again.trace == build_trace(shown)
     assert judge_recording(again.trace).failures == ()
+
+
+def test_the_commits_before_an_exit_go_through_the_file_and_are_judged() -> None:
+    """What was reserved before the exit must be there, by the recording alone."""
+    scope = SCOPES["reservation"]["TINY"]
+    after_the_commit = 5
+    with scratch_folder() as folder, Stage("reservation", scope, folder) as stage:
+        scene, image = build_scene(stage, EMPTY_TINY, TWO_UNITS, ATTEMPTS)
+        scene = replace(scene, exits=((1, after_the_commit),))
+        turns = (1,) * (after_the_commit + 1)
+        shown = describe_run(Runner(stage).run(scene, image, follow(turns)), ())
+
+    trace = build_trace(shown)
+    gone = trace.steps[trace.alone]
+    assert gone.crash is not None
+    edited = replace(gone, crash=replace(gone.crash, commits=0))
+    steps = (*trace.steps[: trace.alone], edited, *trace.steps[trace.alone + 1 :])
+
+    assert gone.crash.commits == 1
+    assert judge_recording(trace).failures == ()
+    assert run_schedule(trace).failures == ()
+    assert judge_recording(replace(trace, steps=steps)).failures[0].name == UNEXPLAINED
