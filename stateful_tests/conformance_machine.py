@@ -27,6 +27,7 @@ from conformance.implementation import Implementation, load_implementation
 from conformance.lockstep import check_call, find_broken
 from conformance.place import RealFile, scratch_folder
 from conformance.subject import Subject, Unreadable
+from model.checking.trace import Trace, TraceStep
 from model.machine import Machine, action_name, outcome_name, property_sentence
 from stateful_tests.failing_program import (
     Parted,
@@ -60,6 +61,7 @@ class ConformanceMachine(RuleBasedStateMachine):
     """A model and an implementation on real files, taken through the same actions.
 
     A run of it is also a plain program: make one, call its rules, call `teardown`.
+    `taken` are the calls since `origin`, the last state that no plain call has led to.
     """
 
     model: ClassVar[Machine[Any, Any, Any]]
@@ -77,6 +79,8 @@ class ConformanceMachine(RuleBasedStateMachine):
         self.version = self.implementation or load_implementation()
         self.storage = FaultyStorage()
         self.has_moved = True
+        self.origin: Any = None
+        self.taken: list[TraceStep] = []
         self.tally.examples += 1
         with contextlib.ExitStack() as stack:
             self.folder = stack.enter_context(scratch_folder())
@@ -105,6 +109,9 @@ class ConformanceMachine(RuleBasedStateMachine):
         before = self.state
         with self.storage.watch():
             checked = check_call(self.model, self.subject, before, self.subject.image(), action)
+        if before != (self.taken[-1].after if self.taken else self.origin):
+            self.origin, self.taken = before, []
+        self.taken.append(TraceStep(action, checked.outcome, checked.after))
         divergence = checked.divergence
         if divergence is not None:
             lines = [f"{action}: {divergence.clause}"]
@@ -112,7 +119,8 @@ class ConformanceMachine(RuleBasedStateMachine):
                 differences = describe_differences(checked.after, divergence.found_state)
                 lines = [f"{action}: the state is another", *differences]
             lines += [f"{each.sentence} {each.clause}" for each in divergence.broken]
-            raise Parted(divergence.kind, "\n".join(lines))
+            trace = Trace(self.model.name, "", self.origin, tuple(self.taken))
+            raise Parted(divergence.kind, "\n".join(lines), (divergence, trace))
         self._go_on(action, checked.outcome, checked.after)
         return checked.outcome
 

@@ -13,6 +13,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
 from typing import Any, Final
 
+from conformance.subject import Divergence
+from model.checking.trace import Trace
+
 BEGIN: Final = 1
 """The line on which a run begins, after the one that makes the machine; both stay."""
 MOST_REPLAYS: Final = 200
@@ -23,11 +26,13 @@ class Parted(AssertionError):
     """The implementation and its model part, or a property of the model is broken.
 
     `kind` says what differs, in the words of `conformance.subject.Divergence` where they fit.
+    `found` is the divergence and the trace to it, where a plain call has shown it.
     """
 
-    def __init__(self, kind: str, text: str) -> None:
+    def __init__(self, kind: str, text: str, found: tuple[Divergence, Trace] | None = None) -> None:
         super().__init__(text)
         self.kind = kind
+        self.found = found
 
 
 def describe_differences(expected: Any, found: Any, path: str = "state") -> list[str]:

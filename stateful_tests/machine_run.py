@@ -12,7 +12,9 @@ from hypothesis.errors import Flaky, HypothesisException
 from hypothesis.stateful import run_state_machine_as_test
 
 from conformance.implementation import Implementation
+from conformance.subject import Divergence
 from model.checking.explore import Verdict
+from model.checking.trace import Trace
 from stateful_tests.conformance_machine import ConformanceMachine, Tally
 from stateful_tests.failing_program import Parted, format_program, read_lines, run_lines, shorten
 
@@ -23,7 +25,8 @@ class MachineReport:
 
     `outcomes` are counted by (action, outcome), `events` are faults that fired, restarts and the
     like, `witnesses` the cases that the model wants to see. `unreachable` are names → why they
-    can't be seen here. `failure` says where the two part, and `program` runs and shows it.
+    can't be seen here. `failure` says where the two part, and `program` runs and shows it; `found`
+    is the divergence with its trace, where the last call is a plain one.
     """
 
     machine: str
@@ -37,6 +40,7 @@ class MachineReport:
     failure: str | None
     program: str | None
     seconds: float
+    found: tuple[Divergence, Trace] | None = None
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -101,7 +105,7 @@ def run_machine(
     if seed_number is not None:
         version = seed(seed_number)(version)
     started = time.perf_counter()
-    failure = program = None
+    failure = program = found = None
     try:
         run_state_machine_as_test(version, settings=options)
     except Flaky as error:
@@ -110,7 +114,7 @@ def run_machine(
     except HypothesisException:
         raise  # the machine is at fault, not what it tests
     except Exception as error:  # noqa: BLE001 - what the implementation raises is a finding
-        failure, program = _explain(version, error)
+        failure, program, found = _explain(version, error)
     return MachineReport(
         machine=machine.model.name,
         seed=seed_number,
@@ -124,11 +128,14 @@ def run_machine(
         failure=failure,
         program=program,
         seconds=time.perf_counter() - started,
+        found=found,
     )
 
 
-def _explain(version: type[ConformanceMachine], error: Exception) -> tuple[str, str]:
-    """Return what a failing run shows, and the shortest program that shows it."""
+def _explain(
+    version: type[ConformanceMachine], error: Exception
+) -> tuple[str, str, tuple[Divergence, Trace] | None]:
+    """Return what a failing run shows, the shortest program that shows it, and its trace."""
     silent = _make_version(version, implementation=version.implementation, tally=Tally())
 
     def run(lines: list[str]) -> BaseException | None:
@@ -136,11 +143,12 @@ def _explain(version: type[ConformanceMachine], error: Exception) -> tuple[str, 
 
     lines = read_lines(error, version.__name__)
     if not lines:  # a note that is no program is still the best that there is
-        return f"{type(error).__name__}: {error}", "\n".join(getattr(error, "__notes__", ()))
+        return f"{type(error).__name__}: {error}", "\n".join(getattr(error, "__notes__", ())), None
     if isinstance(error, Parted):
         lines = shorten(lines, error.kind, run)
     last = run(lines) or error
-    return f"{type(last).__name__}: {last}", format_program(lines, version.header)
+    found = last.found if isinstance(last, Parted) else None
+    return f"{type(last).__name__}: {last}", format_program(lines, version.header), found
 
 
 def _make_version(

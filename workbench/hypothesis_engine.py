@@ -1,5 +1,7 @@
 """The rule-based machines as `verify` calls them."""
 
+from conformance.replay_report import from_divergence
+from model.checking.trace_json import encode_report
 from stateful_tests.admission_machine import run_admission_machine
 from stateful_tests.reservation_machine import run_reservation_machine
 from workbench.check import Finding
@@ -12,6 +14,8 @@ def check_machine(machine: str, *, examples: int, steps: int, seed: int) -> Find
     report = MACHINE_RUNS[machine](
         max_examples=examples, stateful_step_count=steps, seed=seed, implementation=None
     )
+    repeat = f"admit-one verify --only 'hypothesis {machine}' --seed {seed}"
+    reports = [] if report.found is None else [from_divergence(*report.found, repeat)]
     seen = sum(map(bool, report.outcomes.values()))
     events = sum(report.events.values())
     return Finding(
@@ -27,4 +31,5 @@ def check_machine(machine: str, *, examples: int, steps: int, seed: int) -> Find
             "events": dict(report.events),
         },
         report=((report.failure or ""), *(report.program or "").splitlines()),
+        traces=tuple(map(encode_report, reports)),
     )
