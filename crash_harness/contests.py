@@ -33,6 +33,7 @@ from crash_harness.contest_worker import READY, Answered, Call, Cast, Enlist, Ma
 from model.checking.explore import Verdict
 from model.checking.history import History, Operation, format_timeline, make_history
 from model.checking.linearizability import JudgedHistory
+from model.checking.verdicts import conclude
 from model.machine import outcome_name
 from model.scopes import MACHINES
 
@@ -95,11 +96,8 @@ class ContestResult:
     @property
     def verdict(self) -> Verdict:
         """Fail if any repetition failed, then undetermined, then pass."""
-        verdicts = {failure.verdict for failure in self.failures}
-        for verdict in (Verdict.FAIL, Verdict.UNDETERMINED):
-            if verdict in verdicts:
-                return verdict
-        return Verdict.PASS if self.repetitions else Verdict.UNDETERMINED
+        failed = [failure.verdict for failure in self.failures]
+        return conclude([*failed, *[Verdict.PASS] * self.repetitions])
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +116,7 @@ class ContestReport:
     @property
     def verdict(self) -> Verdict:
         """Fail if any contest failed, then undetermined, then pass."""
-        verdicts = {result.verdict for result in self.results}
-        for verdict in (Verdict.FAIL, Verdict.UNDETERMINED):
-            if verdict in verdicts:
-                return verdict
-        return Verdict.PASS if self.results else Verdict.UNDETERMINED
+        return conclude([result.verdict for result in self.results])
 
     def repeat(self, name: str) -> str:
         """Return the command that runs one contest of this run again."""

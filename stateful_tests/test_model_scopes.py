@@ -5,10 +5,12 @@ five; each search is one test, so that they run side by side.
 """
 
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import pytest
 
+from model.admission_vocabulary import Limits
 from model.checking.explore import Verdict, Watch, explore
 from model.machine import Machine
 from model.scopes import ADMISSION_X_IDS_TENANTS, MACHINES, SCOPES
@@ -67,6 +69,39 @@ def test_the_states_of_texts_are_every_payload_that_fits_in_every_state_of_a_rec
     fitting = [text for text in scope.payloads if len(text.encode()) <= scope.limits.item_bytes]
 
     assert scope.expected.states == 2 + 5 * len(scope.tenants) * len(fitting)
+
+
+def test_the_states_of_sums_are_the_ways_to_fill_the_store() -> None:
+    """A way is a tenant, a size and a state for each record, in the order of their sequence.
+
+    It is possible if each record fits beside the earlier ones that are still queued, since the
+    cancelled ones may have gone before. Another name for a tenant makes no other way.
+    """
+    scope = SCOPES["admission"]["SUMS"]
+    sizes = [len(text.encode()) for text in scope.payloads]
+    records = list(product(scope.tenants, sizes, (True, False)))
+
+    def count(queued: tuple[tuple[str, int], ...], left: int) -> int:
+        ways = 1
+        for tenant, size, is_queued in records if left else ():
+            outstanding = (*queued, (tenant, size))
+            if _fits(scope.limits, outstanding, tenant):
+                ways += count(outstanding if is_queued else queued, left - 1)
+        return ways
+
+    ways = count((), len(scope.request_ids))
+    assert scope.expected.states == (ways + 1) // 2  # only the empty store is its own mirror image
+
+
+def _fits(limits: Limits, outstanding: tuple[tuple[str, int], ...], tenant: str) -> bool:
+    sizes = [size for _, size in outstanding]
+    own = [size for owner, size in outstanding if owner == tenant]
+    return (
+        len(sizes) <= limits.global_slots
+        and sum(sizes) <= limits.global_bytes
+        and len(own) <= limits.tenant_slots
+        and sum(own) <= limits.tenant_bytes
+    )
 
 
 def test_the_states_of_fields_are_those_of_each_opening_alone() -> None:

@@ -14,9 +14,9 @@ from crash_harness.power_loss.death import DeathReport
 from crash_harness.power_loss.report import PowerLossReport
 from crash_harness.schedules.engine import ScheduleReport
 from model.checking.explore import Verdict, explore
+from model.checking.verdicts import conclude
 from model.scopes import MACHINES, SCOPES
 from stateful_tests.machine_run import MachineReport
-from workbench.verdicts import conclude
 
 REPORTS = (
     Walk,

@@ -9,12 +9,12 @@ from typing import Any
 from crash_harness.histories import judge_kept, run_histories
 from model.checking.explore import Verdict
 from model.checking.history import load_history
+from model.checking.verdicts import conclude
 from workbench.check import Finding
 from workbench.crash_engines import find_in_histories, format_failed_histories
 from workbench.failure_files import write_failure
 from workbench.profiles import HISTORIES, Profile
 from workbench.progress import progress_bar
-from workbench.verdicts import conclude
 
 Result = tuple[Verdict, Any, list[str]]
 

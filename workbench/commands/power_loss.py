@@ -17,13 +17,13 @@ from crash_harness.power_loss.report import PowerLossReport
 from crash_harness.power_loss.run import run_power_loss
 from model.checking.explore import Verdict
 from model.checking.trace_json import encode_report
+from model.checking.verdicts import conclude
 from model.scopes import MACHINES
 from workbench.check import Finding
 from workbench.exit_codes import EXIT_CODES
 from workbench.profiles import Profile
 from workbench.progress import progress_bar
 from workbench.tables import format_table
-from workbench.verdicts import conclude
 
 DEFAULT_SEED = 1
 SHOWN_DISAGREEMENTS = 3

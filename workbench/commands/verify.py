@@ -16,12 +16,12 @@ import typer
 from conformance.environment import describe_versions
 from model.checking.explore import Verdict
 from model.checking.history import encode_history
+from model.checking.verdicts import conclude
 from workbench.check import Check, Finding, run_check
 from workbench.exit_codes import EXIT_CODES
 from workbench.failure_files import write_failure
 from workbench.profiles import MACHINES, Profile, plan_checks
 from workbench.progress import progress_bar
-from workbench.verdicts import conclude
 
 DEFAULT_SEED = 1
 
