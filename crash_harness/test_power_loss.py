@@ -280,3 +280,24 @@ def test_an_implementation_that_parts_before_any_power_is_lost_fails(
 
     assert report.verdict is Verdict.FAIL
     assert clause in (report.divergence or "")
+
+
+def test_an_implementation_that_writes_nothing_fails_and_is_no_fault_of_the_recording() -> None:
+    """The receiver logs no call when it is entered, so that there is no write to record."""
+    version = load_changed_implementation(
+        find_mutant("call-log-in-the-business-transaction").changes
+    )
+
+    report = run_power_loss("reservation", implementation=version)
+
+    assert report.verdict is Verdict.FAIL
+    assert "enters with permit 1" in (report.divergence or "")
+
+
+def test_a_transaction_that_begins_deferred_is_acknowledged_like_any_other() -> None:
+    """The lock comes too late, which another caller would see; what is committed is durable."""
+    version = load_changed_implementation(find_mutant("deferred-for-immediate").changes)
+
+    report = run_power_loss("admission", implementation=version)
+
+    assert report.verdict is Verdict.PASS

@@ -111,6 +111,7 @@ class BoundConnection:
         if observe is not None:
             observe(True)  # noqa: FBT003 - the shape of `Observer`
         has_changed = self._connection.total_changes() != before
+        self._is_writing = self._is_writing or has_changed  # a deferred transaction may write
         return BoundCursor(rows, self._connection.changes() if has_changed else 0)
 
     def close(self) -> None:

@@ -28,7 +28,6 @@ from crash_harness.power_loss.starts import (
 from crash_harness.power_loss.workloads import Settings, Start, Workshop, open_workshop
 from model.scopes import SCOPES
 
-
 MOST_CALLS = 100
 """Calls of TINY in which a loss is looked for."""
 

@@ -13,7 +13,7 @@ from conformance.implementation import Implementation
 from conformance.place import scratch_folder
 from conformance.subject import Subject
 from crash_harness.power_loss.binding import BoundConnection
-from crash_harness.power_loss.log import OperationAcknowledged, OperationStarted
+from crash_harness.power_loss.log import OperationAcknowledged, OperationStarted, Written
 from crash_harness.power_loss.places import RecordedPlace, bind_subject
 from crash_harness.power_loss.recorder import Recorder, recording
 from crash_harness.power_loss.recording import Recording, WorkloadDiverged
@@ -122,12 +122,15 @@ class Workshop:
                     continue
                 state = self._take(state, entry, steps)
         self._close_observers()
+        log = tuple(self.recorder.log)
+        if not any(isinstance(event, Written) for event in log):
+            self._require_content(state, title)
         return Recording(
             machine=self.machine.name,
             scope=self.scope,
             initial=start.state,
             files={p.path.name: c for p, c in zip(self.places, start.images, strict=True) if c},
-            log=tuple(self.recorder.log),
+            log=log,
             steps=tuple(steps),
             title=title,
             origin=start.origin,
@@ -198,6 +201,13 @@ class Workshop:
         self.recorder.log.append(OperationAcknowledged(number))
         steps.append(step)
         return step.after
+
+    def _require_content(self, state: Any, title: str) -> None:
+        """Demand that the files hold the model's state where nothing was recorded as written."""
+        observed = self.subject.observe()
+        self._close_observers()
+        if observed != state:
+            raise WorkloadDiverged(f"{title}: expected the state {state}, found {observed}")
 
     def _close_observers(self) -> None:
         for place in self.places:
