@@ -2,7 +2,7 @@
 
 The specification of section B of `docs/protocols.md`; the numbers B1 … B12 are its rules.
 Read it from top to bottom: vocabulary, state, derivations, steps.
-`model.reservation_properties` says what must hold of it.
+`model.reservation_properties` and its neighbour say what must hold of it.
 
 There are one receiver, one or more sender ledgers, and workers (processes).
 Ledgers and the receiver are durable; what a worker has in its hands is not.

@@ -10,7 +10,9 @@ from dataclasses import dataclass, field, replace
 from model.machine import Expected, Machine
 from model.reservation import STEPS, advance, allowed_after_exit
 from model.reservation_answers import ANSWERS
-from model.reservation_properties import INVARIANTS, STEP_PROPERTIES
+from model.reservation_properties import INVARIANTS
+from model.reservation_snapshot import snapshot
+from model.reservation_step_properties import STEP_PROPERTIES
 from model.reservation_vocabulary import (
     Action,
     Answer,
@@ -33,7 +35,6 @@ from model.reservation_vocabulary import (
     Worker,
     find_intent,
     find_ledger,
-    snapshot,
 )
 from model.reservation_witnesses import WITNESSES
 

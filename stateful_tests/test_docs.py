@@ -15,6 +15,8 @@ ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 PROTOCOLS = ROOT / "docs" / "protocols.md"
 RULES = {"A": 18, "B": 12, "C": 5, "D": 19, "E": 11}
+PACKAGES = ("bench", "conformance", "crash_harness", "impl", "model", "stateful_tests", "workbench")
+MOST_LINES = 400
 CODE_FOLDERS = ("model", "stateful_tests", "crash_harness", "conformance")
 DEFINED = re.compile(r"^\s*(?:def|class) (\w+)", re.MULTILINE)
 
@@ -224,3 +226,11 @@ def test_every_bug_on_record_names_a_test_that_exists_or_a_part_of_its_page() ->
         assert set(tests) <= known, bug
         assert set(sections) <= headings, bug
         assert command.startswith("`"), bug
+
+
+def test_no_file_is_longer_than_the_guide_allows() -> None:
+    """What has more lines has a part that can be read alone."""
+    files = [file for folder in PACKAGES for file in (ROOT / folder).rglob("*.py")]
+
+    assert len(files) > len(PACKAGES)
+    assert [f for f in files if len(f.read_text("utf-8").splitlines()) > MOST_LINES] == []

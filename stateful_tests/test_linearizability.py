@@ -12,25 +12,15 @@ from model.admission_vocabulary import (
     Answer,
     CancelUnstarted,
     Claim,
-    Claimed,
-    Init,
-    Redrive,
-    Resolve,
-    Token,
 )
 from model.checking.explore import Verdict
 from model.checking.history import (
     UNKNOWN,
     History,
     Operation,
-    dump_history,
-    format_timeline,
-    load_history,
     make_history,
 )
 from model.checking.linearizability import check_history
-from model.checking.trace_shapes import TraceFormatError
-from model.machine import action_name
 from model.reservation_vocabulary import (
     Attempt,
     Confirmed,
@@ -41,78 +31,12 @@ from model.reservation_vocabulary import (
     Safety,
 )
 from model.scopes import MACHINES, SCOPES
+from stateful_tests.drawn_histories import ADMISSION, CREATED, corrupt, draw_history
 
-ADMISSION = MACHINES["admission"]
 RESERVATION = MACHINES["reservation"]
 TINY = SCOPES["admission"]["TINY"]
-SMALL = SCOPES["admission"]["SMALL"]
-CREATED = ADMISSION.step(ADMISSION.initial_states(SMALL)[0], Init(SMALL.limits))[0]
 NAIVE_HISTORIES = 10_000
-
-
-def draw_history(chance: random.Random, processes: int, length: int, unknowns: int) -> History:
-    """Return a history that the model explains: effects happen between call and return."""
-    offered = [
-        action
-        for action in ADMISSION.offered_actions(SMALL, CREATED)
-        if not isinstance(action, Init) and len(getattr(action, "payload", "")) < 3
-    ]
-    state = CREATED
-    clock = 0
-    idle = {f"p{number}" for number in range(processes)}
-    running: dict[str, tuple[Any, int, Any]] = {}
-    operations: list[Operation] = []
-    begun = 0
-    while begun < length or running:
-        clock += 1
-        choices = [*sorted(running), *(sorted(idle) if begun < length else [])]
-        process = chance.choice(choices)
-        if process in idle:
-            idle.remove(process)
-            running[process] = (_draw_action(chance, offered, state), clock, None)
-            begun += 1
-            continue
-        action, called, outcome = running[process]
-        if outcome is None:
-            state, outcome = ADMISSION.step(state, action)
-            running[process] = (action, called, outcome)
-            continue
-        del running[process]
-        if unknowns and chance.random() < 1 / 4:
-            unknowns -= 1
-            operations.append(Operation(process, action, UNKNOWN, called, None))
-            continue  # its process never calls again
-        idle.add(process)
-        operations.append(Operation(process, action, outcome, called, clock))
-        if not idle and not running:
-            break
-    return make_history("admission", operations)
-
-
-def _draw_action(chance: random.Random, offered: list[Any], state: Any) -> Any:
-    """Return a call that often does something."""
-    if chance.random() < 2 / 3:
-        leading = [each for each in offered if ADMISSION.step(state, each)[0] != state]
-        offered = leading or offered
-    return chance.choice(offered)
-
-
-def corrupt(chance: random.Random, history: History) -> History:
-    """Return the history with one answer changed for another of the same action."""
-    answered = [i for i, each in enumerate(history.operations) if each.outcome is not UNKNOWN]
-    if not answered:
-        return history
-    index = chance.choice(answered)
-    operation = history.operations[index]
-    names = [name for name in ADMISSION.outcomes[type(operation.action)] if name in set(Answer)]
-    other = chance.choice(
-        [Answer(str(name)) for name in names if str(name) != str(operation.outcome)]
-    )
-    changed = Operation(
-        operation.process, operation.action, other, operation.called, operation.returned
-    )
-    operations = [changed if i == index else each for i, each in enumerate(history.operations)]
-    return make_history("admission", operations)
+ADMIT = Admit("r1", "A", "aa")
 
 
 def is_explained_naively(history: History) -> bool:
@@ -172,20 +96,13 @@ def test_eight_processes_with_twelve_calls_each_are_judged_within_seconds() -> N
     assert time.perf_counter() - started < 10
 
 
-def _operation(process: str, action: Any, outcome: Any, called: int, returned: int | None) -> Any:
-    return Operation(process, action, outcome, called, returned)
-
-
-ADMIT = Admit("r1", "A", "aa")
-
-
 def test_an_order_that_breaks_real_time_explains_nothing() -> None:
     """A replay that had returned before the admission was called has no place."""
     history = make_history(
         "admission",
         [
-            _operation("a", ADMIT, Answer.REPLAY, 1, 2),
-            _operation("b", ADMIT, Answer.ACCEPTED, 3, 4),
+            Operation("a", ADMIT, Answer.REPLAY, 1, 2),
+            Operation("b", ADMIT, Answer.ACCEPTED, 3, 4),
         ],
     )
 
@@ -203,8 +120,8 @@ def test_concurrent_operations_may_take_either_order() -> None:
     history = make_history(
         "admission",
         [
-            _operation("a", ADMIT, Answer.REPLAY, 1, 4),
-            _operation("b", ADMIT, Answer.ACCEPTED, 2, 3),
+            Operation("a", ADMIT, Answer.REPLAY, 1, 4),
+            Operation("b", ADMIT, Answer.ACCEPTED, 2, 3),
         ],
     )
 
@@ -220,8 +137,8 @@ def test_a_call_without_an_answer_may_have_happened_or_not(later: Answer) -> Non
     history = make_history(
         "admission",
         [
-            _operation("a", ADMIT, UNKNOWN, 1, None),
-            _operation("b", ADMIT, later, 2, 3),
+            Operation("a", ADMIT, UNKNOWN, 1, None),
+            Operation("b", ADMIT, later, 2, 3),
         ],
     )
 
@@ -234,10 +151,10 @@ def test_a_call_without_an_answer_may_happen_long_after_it_was_made() -> None:
     history = make_history(
         "admission",
         [
-            _operation("a", ADMIT, Answer.ACCEPTED, 1, 2),
-            _operation("b", cancel, UNKNOWN, 3, None),
-            _operation("a", ADMIT, Answer.REPLAY, 4, 5),
-            _operation("a", Claim(0), Answer.NOTHING_DUE, 6, 7),
+            Operation("a", ADMIT, Answer.ACCEPTED, 1, 2),
+            Operation("b", cancel, UNKNOWN, 3, None),
+            Operation("a", ADMIT, Answer.REPLAY, 4, 5),
+            Operation("a", Claim(0), Answer.NOTHING_DUE, 6, 7),
         ],
     )
 
@@ -249,9 +166,9 @@ def test_a_call_that_was_not_made_yet_explains_nothing() -> None:
     history = make_history(
         "admission",
         [
-            _operation("a", ADMIT, Answer.ACCEPTED, 1, 2),
-            _operation("a", Claim(0), Answer.NOTHING_DUE, 3, 4),
-            _operation("b", CancelUnstarted("r1"), UNKNOWN, 5, None),
+            Operation("a", ADMIT, Answer.ACCEPTED, 1, 2),
+            Operation("a", Claim(0), Answer.NOTHING_DUE, 3, 4),
+            Operation("b", CancelUnstarted("r1"), UNKNOWN, 5, None),
         ],
     )
 
@@ -264,7 +181,7 @@ def test_a_call_that_was_not_made_yet_explains_nothing() -> None:
 
 def test_the_state_that_was_found_must_be_explained_too() -> None:
     """Answers that are right do not pass if no order ends in the state that was found."""
-    history = make_history("admission", [_operation("a", ADMIT, Answer.ACCEPTED, 1, 2)])
+    history = make_history("admission", [Operation("a", ADMIT, Answer.ACCEPTED, 1, 2)])
     accepted = ADMISSION.step(CREATED, ADMIT)[0]
 
     right = check_history(ADMISSION, CREATED, history, final=accepted)
@@ -302,8 +219,8 @@ def test_two_attempts_interleave_step_by_step() -> None:
     history = make_history(
         "reservation",
         [
-            _operation("a", Attempt("a", "i1"), confirmed, 1, 9),
-            _operation("b", Attempt("b", "i1"), confirmed, 2, 8),
+            Operation("a", Attempt("a", "i1"), confirmed, 1, 9),
+            Operation("b", Attempt("b", "i1"), confirmed, 2, 8),
         ],
     )
     before = _dispatch_state()
@@ -331,7 +248,7 @@ def test_two_attempts_interleave_step_by_step() -> None:
 def test_a_killed_attempt_leaves_any_prefix_of_its_steps() -> None:
     """After an attempt without an answer, spent may be 0 or 1, and the next seq 1 or 2."""
     before = _dispatch_state()
-    history = make_history("reservation", [_operation("a", Attempt("a", "i1"), UNKNOWN, 1, None)])
+    history = make_history("reservation", [Operation("a", Attempt("a", "i1"), UNKNOWN, 1, None)])
     numbers = set()
     for spent, calls, effects, confirmed in itertools.product((0, 1), (0, 1), (0, 1), (0, 1)):
         wanted = (spent, calls, effects, confirmed)
@@ -353,72 +270,3 @@ def test_a_killed_attempt_leaves_any_prefix_of_its_steps() -> None:
             numbers.add(wanted)
 
     assert numbers == {(0, 0, 0, 0), (1, 0, 0, 0), (1, 1, 0, 0), (1, 1, 1, 0), (1, 1, 1, 1)}
-
-
-def test_a_history_survives_being_written_and_read() -> None:
-    """JSON gives back the very history, unanswered operations included."""
-    history = draw_history(random.Random(3), processes=4, length=30, unknowns=3)
-
-    assert load_history(dump_history(history)) == history
-
-
-def test_a_malformed_history_names_the_place() -> None:
-    """A file that is no history is refused with the place that is wrong."""
-    text = dump_history(make_history("admission", [_operation("a", ADMIT, Answer.REPLAY, 1, 2)]))
-
-    with pytest.raises(TraceFormatError, match="format"):
-        load_history("{}")
-    with pytest.raises(TraceFormatError, match=r"operations\[0\]"):
-        load_history(text.replace('"called"', '"invoked"'))
-    with pytest.raises(TraceFormatError, match="outcome"):
-        load_history(text.replace('"REPLAY"', '"PERHAPS"').replace('"replay"', '"perhaps"'))
-
-
-def test_a_history_in_which_a_process_does_two_things_at_once_is_refused() -> None:
-    """A process calls again only after it was answered."""
-    twice = [_operation("a", ADMIT, UNKNOWN, 1, None), _operation("a", ADMIT, Answer.REPLAY, 2, 3)]
-
-    with pytest.raises(ValueError, match="before it has an answer"):
-        make_history("admission", twice)
-    with pytest.raises(ValueError, match="in the order of their calls"):
-        History("admission", tuple(reversed(twice)))
-    with pytest.raises(ValueError, match="returns exactly if"):
-        Operation("a", ADMIT, Answer.REPLAY, 1, None)
-
-
-def test_a_timeline_has_a_row_for_each_process_and_a_line_for_each_operation() -> None:
-    """The picture shows who was under way when, and what each call was."""
-    history = make_history(
-        "admission",
-        [
-            _operation("a", ADMIT, Answer.ACCEPTED, 0, 60),
-            _operation("bb", Claim(0), Claimed(Token("r1", 1)), 40, 100),
-            _operation("a", Resolve(Token("r1", 1), 1), UNKNOWN, 80, None),
-            _operation("c", Redrive("r1", 1), Answer.STALE, 90, 100),
-        ],
-    )
-
-    lines = format_timeline(history, columns=50)
-
-    assert len(lines) == 3 + 4
-    assert lines[0].startswith("a  [")
-    assert lines[0].endswith("…")
-    assert lines[1].startswith("bb ")
-    assert "Redrive" in lines[-1]
-    assert format_timeline(History("admission", ())) == []
-
-
-def test_every_action_of_a_machine_can_be_part_of_a_history() -> None:
-    """The file format knows every action and every outcome that TINY shows."""
-    for machine in MACHINES.values():
-        scope = SCOPES[machine.name]["TINY"]
-        state = machine.initial_states(scope)[0]
-        seen = set()
-        for _ in range(12):
-            moves = [(a, *machine.step(state, a)) for a in machine.offered_actions(scope, state)]
-            for action, _, outcome in moves:
-                seen.add(action_name(type(action)))
-                history = make_history(machine.name, [_operation("p", action, outcome, 1, 2)])
-                assert load_history(dump_history(history)) == history
-            state = next((after for _, after, _ in moves if after != state), state)
-        assert len(seen) >= 6

@@ -2,8 +2,7 @@
 
 Breadth first, so that the first way found to a state, a violation or a witness is a shortest one.
 Every call that the scope offers is evaluated in every state, refused ones too, and counted by
-action and outcome: a count by action alone would not show a dead branch.
-The result is a value; nothing is printed here.
+action and outcome: a count by action alone would not show a dead branch. Nothing is printed here.
 
 States are compared by value. The search never looks into a state: it knows a `Machine`.
 """

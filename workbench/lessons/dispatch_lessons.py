@@ -5,14 +5,16 @@ from typing import Any
 from conformance.mutants.catalogue import find_mutant
 from model import reservation
 from model.reservation_properties import (
-    a_confirmed_intent_is_final,
-    a_crash_loses_hands_and_nothing_else,
     a_permit_is_in_one_hand,
     an_idempotent_id_has_at_most_one_effect,
     calls_stay_within_spent_and_spent_within_the_cap,
     count_calls,
     each_reservation_enters_at_most_once,
     effects_stay_within_calls,
+)
+from model.reservation_step_properties import (
+    a_confirmed_intent_is_final,
+    a_crash_loses_hands_and_nothing_else,
     spent_rises_by_one_exactly_when_a_permit_is_handed_out,
     unknown_stops_a_non_idempotent_intent,
 )
