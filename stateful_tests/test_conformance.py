@@ -247,3 +247,20 @@ def test_a_tenant_whose_bytes_are_not_added_up_is_found() -> None:
     divergence = sums.found[0].divergence
     assert (divergence.expected, divergence.found) == ("tenant_full", "accepted")
     assert len(sums.found[0].trace) == 2
+
+
+def test_a_tenant_whose_slots_are_counted_twice_is_found() -> None:
+    """Twice the count differs from one more than it where a third record fits."""
+    change = Change(
+        "impl/sqlite/admission_store.py",
+        "tenant_count + 1 > limits.tenant_slots",
+        "tenant_count * 2 > limits.tenant_slots",
+    )
+    changed = load_changed_implementation([change])
+
+    sums = check_exhaustively("admission", SCOPES["admission"]["SUMS"], implementation=changed)
+
+    assert sums.verdict is Verdict.FAIL
+    divergence = sums.found[0].divergence
+    assert (divergence.expected, divergence.found) == ("accepted", "tenant_full")
+    assert len(sums.found[0].trace) == 3
