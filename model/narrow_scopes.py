@@ -246,3 +246,39 @@ RESERVATION_CONFLICTS = ReservationScope(
     ),
 )
 """Two ledgers that disagree on an id, in its payload alone and in its safety alone (B5)."""
+
+RESERVATION_IDS = ReservationScope(
+    name="IDS",
+    ledgers=("L1",),
+    workers=(("a", "L1"),),
+    openings=(
+        OpenIntent("L1", "i1", "p", IDEMPOTENT, 2),
+        OpenIntent("L1", "i2", "p", IDEMPOTENT, 1),
+    ),
+    starts_absent=False,
+    expected=Expected(states=1350, transitions=4689, calls=23976, depth=12),
+    unreachable=_all_but(
+        RESERVATION,
+        "the scope is about two ids with one payload",
+        {
+            "open_intent": "opened unchanged",
+            "reserve": "reserved confirmed budget_exhausted unknown_intent",
+            "enter": "entered permit_used",
+            "perform": "received",
+            "send": "received permit_used",
+            "confirm": "confirmed already_confirmed rejected unknown_intent",
+            "attempt": "confirmed budget_exhausted unknown_intent",
+            "crash": "crashed",
+        },
+        """
+        a_permit_is_sent_after_the_confirmation
+        exhausted_with_no_call_and_no_permit_in_any_hand
+        confirmed_while_an_entered_reservation_is_unacknowledged
+        a_call_is_answered_without_a_new_effect
+        a_call_dies_between_entering_and_performing
+        a_permit_is_used_before_its_call_is_answered
+        spent_calls_and_effects_all_differ
+        """,
+    ),
+)
+"""Two ids with the same payload at one receiver: an id is told by its name alone (B5)."""

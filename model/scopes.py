@@ -22,6 +22,7 @@ from model.narrow_scopes import (
     OWN_CLOCK,
     RESERVATION_CONFLICTS,
     RESERVATION_FIELDS,
+    RESERVATION_IDS,
     RESERVATION_TWICE,
 )
 from model.reservation_scope import RESERVATION, ReservationScope
@@ -213,6 +214,7 @@ SCOPES: dict[str, dict[str, Any]] = {
             RESERVATION_SMALL,
             RESERVATION_FIELDS,
             RESERVATION_TWICE,
+            RESERVATION_IDS,
             RESERVATION_CONFLICTS,
             RESERVATION_MEDIUM,
         )

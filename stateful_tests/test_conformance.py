@@ -31,7 +31,7 @@ MACHINE_NAMES = tuple(MACHINES)
     [
         *((machine, "TINY") for machine in MACHINE_NAMES),
         ("admission", "TEXTS"),
-        *(("reservation", name) for name in ("FIELDS", "TWICE", "CONFLICTS")),
+        *(("reservation", name) for name in ("FIELDS", "TWICE", "IDS", "CONFLICTS")),
     ],
 )
 def test_every_call_from_every_state_of_a_small_scope_conforms(machine: str, name: str) -> None:

@@ -15,7 +15,7 @@ from model.checking.explore import Verdict, Watch, explore
 from model.machine import Machine
 from model.scopes import ADMISSION_X_IDS_TENANTS, MACHINES, SCOPES
 
-NARROW = ("SUMS", "TEXTS", "FIELDS", "TWICE", "CONFLICTS")
+NARROW = ("SUMS", "TEXTS", "FIELDS", "TWICE", "IDS", "CONFLICTS")
 WITHIN_TESTS = ("TINY", "SMALL", *NARROW)
 """The scopes that are searched in the tests with every property; the rest is for the profiles."""
 

@@ -35,7 +35,7 @@ from workbench.progress import progress_bar
 
 SEARCHED = {
     "admission": ("TINY", "TEXTS", "SUMS"),
-    "reservation": ("TINY", "FIELDS", "TWICE", "CONFLICTS"),
+    "reservation": ("TINY", "FIELDS", "TWICE", "IDS", "CONFLICTS"),
 }
 """The scopes that are small."""
 MODEL_BUDGET_STATES = 6000

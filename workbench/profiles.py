@@ -26,7 +26,7 @@ HISTORIES = {Profile.QUICK: 10, Profile.FULL: 250, Profile.NIGHTLY: 2_500}
 """Histories of each machine: 20 in the quick profile, 500 in the full one."""
 NARROW = {
     "admission": {"SUMS": 10.0, "TEXTS": 0.5},
-    "reservation": {"FIELDS": 1.0, "TWICE": 0.5, "CONFLICTS": 2.0},
+    "reservation": {"FIELDS": 1.0, "TWICE": 0.5, "IDS": 4.0, "CONFLICTS": 2.0},
 }
 """The scopes that look at one thing each, with the weight of their conformance."""
 WALK_STEPS = {Profile.QUICK: 2_000, Profile.FULL: 40_000, Profile.NIGHTLY: 400_000}

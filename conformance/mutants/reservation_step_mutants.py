@@ -1,6 +1,6 @@
 """Mistakes planted in the model of the dispatch budget: one for each step property.
 
-Reading hint: the killers stand in the order of `model.reservation_properties`.
+Reading hint: the killers stand in the order of `model.reservation_step_properties`.
 """
 
 from conformance.mutants.mutant import Engine, Mutant
