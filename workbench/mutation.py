@@ -15,6 +15,7 @@ Run it as `python -m workbench.mutation [FILE ...]`; it needs cosmic-ray.
 
 import importlib
 import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -114,7 +115,7 @@ def find_small_changes(file: str) -> Iterator[Mutant]:
 def is_signature(edit: str) -> bool:
     """Tell whether the lines of a signature are changed, where `*` and `/` are no operators."""
     lines = [line[1:].strip() for line in edit.splitlines() if line.startswith("-")]
-    return all(line.startswith("def ") or line in ("*,", "/,") for line in lines)
+    return all(re.search(r"(^|[(\s])\*,", line) is not None for line in lines)
 
 
 def main(files: list[str]) -> int:

@@ -13,31 +13,85 @@ from conformance.mutants.mutant import Mutant
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Changes that are explained: those of a file whose edit matches.
+    """Changes that are explained: those of a file whose operator and edit match.
 
-    `file` and `edit` are regular expressions; an edit has a line `-old` and a line `+new`.
+    All three are regular expressions. An operator is named as cosmic-ray names it, without
+    `core/`; an edit has a line `-old` and a line `+new`.
     """
 
-    file: str
-    edit: str
     why: str
+    edit: str
+    file: str = ".*"
+    operator: str = ".*"
 
     def explains(self, mutant: Mutant) -> bool:
         """Tell whether this is the reason why the mutant may survive."""
+        _, operator, _ = mutant.name.split()
         is_here = re.fullmatch(self.file, mutant.file) is not None
-        return is_here and re.search(self.edit, mutant.edit, re.MULTILINE) is not None
+        is_such = re.fullmatch(self.operator, operator) is not None
+        return is_here and is_such and re.search(self.edit, mutant.edit, re.MULTILINE) is not None
 
+
+IS_FOR_EQUALS = r"ReplaceComparisonOperator_(Is_Eq|IsNot_NotEq)"
+MODELS = r"model/.*"
+STORES = r"impl/sqlite/(admission_store|reservation|receiver)\.py"
 
 REASONS = (
     Reason(
-        r"impl/sqlite/(admission_store|reservation|receiver)\.py",
-        r"^-SCHEMA: Final = Schema\(.*user_version=\d+\)$",
-        "a search opens only files that it has made; `test_file_formats` holds the numbers",
+        "a member of an enum, None or a class is equal to itself alone",
+        edit=r"^-.* is ",
+        operator=IS_FOR_EQUALS,
     ),
     Reason(
-        r"impl/sqlite/admission_store\.py|model/admission_vocabulary\.py",
-        r"^-    (global|tenant|item)_(slots|bytes): int = \d+$",
+        "a query of one column: its last is its first",
+        edit=r"^\+.*(expect_row\(.*\)|row)\[ -1\]",
+        file=STORES,
+    ),
+    Reason(
+        "nothing changes a value in place, whether that is forbidden or not",
+        edit=r"^-@dataclass\((frozen=True, )?slots=True",
+        operator="ReplaceTrueWithFalse",
+    ),
+    Reason(
+        "a search opens only files that it has made; `test_file_formats` holds the numbers",
+        edit=r"^-SCHEMA: Final = Schema\(.*user_version=\d+\)$",
+        file=STORES,
+    ),
+    Reason(
         "a search brings its own limits; the frozen scenarios hold the defaults",
+        edit=r"^-    (global|tenant|item)_(slots|bytes): int = \d+$",
+        file=r"impl/sqlite/admission_store\.py|model/admission_vocabulary\.py",
+    ),
+    Reason(
+        "spent is never above the cap, which is what B9 and the schema say",
+        edit=r"^-.* (intent\.)?spent == (intent\.)?cap:$",
+        operator="ReplaceComparisonOperator_Eq_GtE",
+    ),
+    Reason(
+        "no search spends more than 256, and up to there CPython has one object for a number",
+        edit=r"^-.* (intent\.)?spent == (intent\.)?cap:$",
+        operator="ReplaceComparisonOperator_Eq_Is",
+    ),
+    Reason(
+        "of two words it is the greater one",
+        edit=r"^-.* (==|is) Safety\.NON_IDEMPOTENT|^-.* is NON_IDEMPOTENT",
+        operator=r"ReplaceComparisonOperator_(Eq|Is)_GtE",
+    ),
+    Reason(
+        "of two words it is the lesser one",
+        edit=r"^-.* is (Safety\.)?IDEMPOTENT",
+        operator="ReplaceComparisonOperator_Is_LtE",
+    ),
+    Reason(
+        "of the words that stand here it is the greatest",
+        edit=r"^-.* is (ConfirmOutcome|Answer)\.REJECTED",
+        operator="ReplaceComparisonOperator_Is_GtE",
+    ),
+    Reason(
+        "the search of the model takes no exit; `test_model_exits` holds what one leaves",
+        edit=r"^-(ANSWERED = 3| +reached\b|    if isinstance\(action, Attempt\) and action\.mean|"
+        r"    if isinstance\(action, Reserve \| Enter)",
+        file=r"model/reservation\.py",
     ),
 )
 
