@@ -1,0 +1,340 @@
+"""What a store does with files that are not its own, and with storage that fails at the edges."""
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from impl.sqlite import admission, receiver, reservation
+from impl.sqlite.admission_store import AdmissionStore
+from impl.sqlite.connection import (
+    APPLICATION_ID,
+    PRAGMAS,
+    Connection,
+    PragmaMismatch,
+    connect,
+    open_database,
+    reading,
+    transaction,
+)
+from impl.sqlite.errors import InvalidInput, SchemaMismatch, StoreMissing
+from impl.sqlite.receiver import Receiver
+from impl.sqlite.reservation import Ledger
+
+KINDS: dict[str, tuple[Callable[[Path], None], Callable[[Path], Any]]] = {
+    "admission": (admission.init, AdmissionStore),
+    "ledger": (lambda path: reservation.init(path, "L1"), Ledger),
+    "receiver": (receiver.init, Receiver),
+}
+every_kind = pytest.mark.parametrize("kind", KINDS)
+OUR_VERSIONS = (101, 201, 301)
+FOREIGN_NUMBERS = [
+    (application_id, version)
+    for application_id in (0, APPLICATION_ID - 1, APPLICATION_ID, APPLICATION_ID + 1)
+    for version in (0, 1, *OUR_VERSIONS, *(number + 1 for number in OUR_VERSIONS))
+    if (application_id, version) != (0, 0)
+]
+
+
+@every_kind
+@pytest.mark.parametrize("numbers", FOREIGN_NUMBERS, ids=str)
+def test_a_database_with_other_numbers_is_refused_and_left_alone(
+    kind: str, numbers: tuple[int, int], tmp_path: Path
+) -> None:
+    """Another program's, another kind's and another version's file: none is opened or changed."""
+    init, open_store = KINDS[kind]
+    path = tmp_path / "foreign"
+    init(path)
+    mine = read_numbers(path)
+    write_numbers(path, numbers)
+    content = path.read_bytes()
+
+    if numbers == mine:
+        open_store(path).close()
+        init(path)
+        return
+    for attempt in (open_store, init):
+        with pytest.raises(SchemaMismatch):
+            attempt(path)
+    assert path.read_bytes() == content
+
+
+@every_kind
+def test_a_database_of_nobody_with_a_table_is_refused_and_left_alone(
+    kind: str, tmp_path: Path
+) -> None:
+    """Somebody keeps rows there, and has never heard of numbers in the header."""
+    path = tmp_path / "foreign"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("create table t (a)")
+    content = path.read_bytes()
+
+    for attempt in KINDS[kind]:
+        with pytest.raises(SchemaMismatch):
+            attempt(path)
+    assert path.read_bytes() == content
+
+
+@every_kind
+@pytest.mark.parametrize("content", [b"no database, " * 100, b"no"], ids=["long", "short"])
+def test_a_file_that_is_no_database_is_refused_and_left_alone(
+    kind: str, content: bytes, tmp_path: Path
+) -> None:
+    """SQLite says that it is none, and we say so with the path."""
+    path = tmp_path / "text"
+    path.write_bytes(content)
+
+    for attempt in KINDS[kind]:
+        with pytest.raises(SchemaMismatch, match="text"):
+            attempt(path)
+    assert path.read_bytes() == content
+
+
+@every_kind
+def test_a_missing_store_is_told_and_not_created(kind: str, tmp_path: Path) -> None:
+    """Only `init` creates: no file appears, no companion of one, and no folder."""
+    open_store = KINDS[kind][1]
+
+    for path in (tmp_path / "store", tmp_path / "no folder" / "store"):
+        with pytest.raises(StoreMissing, match="store"):
+            open_store(path)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+@every_kind
+@pytest.mark.parametrize("content", [b"", b"x"], ids=["empty", "one byte"])
+def test_an_empty_file_is_no_store_until_it_is_created(
+    kind: str, content: bytes, tmp_path: Path
+) -> None:
+    """A process that dies early in `init` leaves such a file, and the next one goes on.
+
+    One byte counts as nothing: on some file systems SQLite itself writes it into an empty file.
+    """
+    init, open_store = KINDS[kind]
+    path = tmp_path / "empty"
+    path.write_bytes(content)
+
+    with pytest.raises(StoreMissing):
+        open_store(path)
+    assert path.read_bytes() == content
+    init(path)
+    open_store(path).close()
+
+
+def test_a_path_that_is_no_file_is_an_error_of_the_storage(tmp_path: Path) -> None:
+    """A folder is there, so that it is not missing, and SQLite can't open it."""
+    with pytest.raises(sqlite3.OperationalError):
+        AdmissionStore(tmp_path)
+    with pytest.raises(sqlite3.OperationalError):
+        admission.init(tmp_path)
+    with pytest.raises(sqlite3.OperationalError):
+        admission.init(tmp_path / "no folder" / "store")
+
+
+def test_a_path_with_a_nul_is_invalid(tmp_path: Path) -> None:
+    """SQLite would open the file that is named before it."""
+    with pytest.raises(InvalidInput):
+        admission.init(f"{tmp_path}/a\0b")
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_connection_has_the_settings_that_stand_in_the_pragmas(tmp_path: Path) -> None:
+    """Each is read back from SQLite, not from what was set."""
+    path = tmp_path / "store"
+    admission.init(path)
+
+    with closing(connect(path, create=False)) as connection:
+        found = {
+            name: connection.execute(f"pragma {name}").fetchone()
+            for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
+        }
+
+    assert found == {
+        "journal_mode": ("wal",),
+        "synchronous": (2,),
+        "foreign_keys": (1,),
+        "busy_timeout": (10_000,),
+    }
+    assert PRAGMAS.busy_timeout_ms == 10_000
+
+
+class Failing:
+    """A connection that fails, or lies about, statements that begin with some words."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        *,
+        fails: tuple[str, ...] = (),
+        answers: dict[str, int] | None = None,
+        close_fails: bool = False,
+    ) -> None:
+        self.connection = connection
+        self.fails = fails
+        self.answers = answers or {}
+        self.close_fails = close_fails
+        self.has_closed = False
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open."""
+        return self.connection.in_transaction
+
+    def execute(self, sql: str, parameters: Any = None, /) -> Any:
+        """Run a statement, or fail it, or give another answer."""
+        if sql.startswith(self.fails) and self.fails:
+            raise sqlite3.OperationalError(f"{sql} fails")
+        if sql in self.answers:
+            return self.connection.execute("select :answer", {"answer": self.answers[sql]})
+        return self.connection.execute(sql, parameters or {})
+
+    def close(self) -> None:
+        """Close, and fail all the same if that is wanted."""
+        self.has_closed = True
+        self.connection.close()
+        if self.close_fails:
+            raise sqlite3.OperationalError("the close fails")
+
+
+def test_an_error_of_the_close_is_told_if_it_is_the_only_one(tmp_path: Path) -> None:
+    """A block that ends well ends in the error; one that raises keeps its own."""
+    path = tmp_path / "store"
+    admission.init(path)
+    opened: list[Failing] = []
+
+    def open_failing(path: Any, /, *, create: bool) -> Failing:
+        opened.append(Failing(connect(path, create=create), close_fails=True))
+        return opened[-1]
+
+    store = AdmissionStore(path, connect=open_failing)
+    with pytest.raises(sqlite3.OperationalError, match="the close fails"), store:
+        pass
+    with pytest.raises(ZeroDivisionError), AdmissionStore(path, connect=open_failing):
+        raise ZeroDivisionError
+
+    assert [each.has_closed for each in opened] == [True, True]
+
+
+def test_a_connection_that_is_refused_is_closed(tmp_path: Path) -> None:
+    """Nobody else could: the caller gets an error and no connection, whatever the close does."""
+    path = tmp_path / "foreign"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("create table t (a)")
+    opened: list[Failing] = []
+
+    def driver(uri: str) -> Failing:
+        opened.append(Failing(open_database(uri), close_fails=True))
+        return opened[-1]
+
+    with pytest.raises(SchemaMismatch):
+        connect(path, create=False, driver=driver)
+
+    assert [each.has_closed for each in opened] == [True]
+
+
+@pytest.mark.parametrize("name", ["busy_timeout", "synchronous", "foreign_keys"])
+def test_a_setting_that_sqlite_did_not_take_is_an_error_of_the_storage(
+    name: str, tmp_path: Path
+) -> None:
+    """A commit that is not durable must not look as if it were."""
+    path = tmp_path / "store"
+    admission.init(path)
+
+    def driver(uri: str) -> Failing:
+        return Failing(open_database(uri), answers={f"pragma {name}": 7})
+
+    with pytest.raises(PragmaMismatch, match=name):
+        connect(path, create=False, driver=driver)
+
+
+def test_a_transaction_that_could_not_be_rolled_back_is_by_the_next_one(tmp_path: Path) -> None:
+    """The first error passes, and what it left open is undone before anything else is done."""
+    path = tmp_path / "store"
+    admission.init(path)
+    failing = Failing(connect(path, create=False), fails=("rollback",))
+    with pytest.raises(ZeroDivisionError):
+        _update_and_raise(failing)
+    is_open = [failing.in_transaction]
+
+    failing.fails = ()
+    with reading(failing):
+        clock = failing.execute("select clock from store").fetchone()
+
+    is_open.append(failing.in_transaction)
+    assert clock == (0,)
+    assert is_open == [True, False]
+    failing.close()
+
+
+def _update_and_raise(connection: Connection) -> None:
+    with transaction(connection):
+        connection.execute("update store set clock = 9")
+        raise ZeroDivisionError
+
+
+def test_a_commit_that_fails_passes_its_error_and_leaves_no_transaction(tmp_path: Path) -> None:
+    """The outcome is unknown to the caller (C2); the connection can be used again."""
+    path = tmp_path / "store"
+    admission.init(path)
+    failing = Failing(connect(path, create=False), fails=("commit",))
+
+    with pytest.raises(sqlite3.OperationalError, match="commit fails"), transaction(failing):
+        failing.execute("update store set clock = 9")
+
+    assert not failing.in_transaction
+    failing.fails = ()
+    with transaction(failing):
+        failing.execute("update store set clock = 1")
+    failing.close()
+
+
+def test_switching_to_wal_waits_for_another_process_and_not_for_ever(tmp_path: Path) -> None:
+    """SQLite answers BUSY at once there; within the busy timeout we ask again, then we tell."""
+    path = tmp_path / "store"
+    busy = sqlite3.OperationalError("database is locked")
+    busy.sqlite_errorcode = sqlite3.SQLITE_BUSY
+    refusals = [busy] * 3
+
+    class Busy(Failing):
+        """Refuses to switch as often as there are refusals."""
+
+        def execute(self, sql: str, parameters: Any = None, /) -> Any:
+            """Run a statement, or refuse it."""
+            if sql == "pragma journal_mode = wal" and refusals:
+                raise refusals.pop()
+            return super().execute(sql, parameters)
+
+    def open_busy(path: Any, /, *, create: bool, busy_timeout_ms: int = 10_000) -> Connection:
+        pragmas = type(PRAGMAS)(busy_timeout_ms=busy_timeout_ms)
+        return connect(
+            path, create=create, pragmas=pragmas, driver=lambda uri: Busy(open_database(uri))
+        )
+
+    admission.init(path, connect=open_busy)
+    assert refusals == []
+    refusals = [busy] * 1_000_000
+    with pytest.raises(sqlite3.OperationalError, match="locked"):
+        open_busy(tmp_path / "other", create=True, busy_timeout_ms=30)
+    refusals = [sqlite3.OperationalError("disk I/O error")]
+    with pytest.raises(sqlite3.OperationalError, match="I/O"):
+        open_busy(tmp_path / "third", create=True)
+
+
+def read_numbers(path: Path) -> tuple[int, int]:
+    """Return the application id and the version in a file's header."""
+    with closing(sqlite3.connect(path)) as connection:
+        application_id = connection.execute("pragma application_id").fetchone()[0]
+        return application_id, connection.execute("pragma user_version").fetchone()[0]
+
+
+def write_numbers(path: Path, numbers: tuple[int, int]) -> None:
+    """Write the application id and the version into a file's header."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"pragma application_id = {numbers[0]}")
+        connection.execute(f"pragma user_version = {numbers[1]}")
+        connection.execute("pragma wal_checkpoint(truncate)")
