@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from impl.sqlite.connection import (
 from impl.sqlite.errors import InvalidInput, SchemaMismatch, StoreMissing
 from impl.sqlite.receiver import Receiver
 from impl.sqlite.reservation import Ledger
+from model.admission_vocabulary import Limits
 
 KINDS: dict[str, tuple[Callable[[Path], None], Callable[[Path], Any]]] = {
     "admission": (admission.init, AdmissionStore),
@@ -161,6 +163,23 @@ def test_a_connection_has_the_settings_that_stand_in_the_pragmas(tmp_path: Path)
         "busy_timeout": (10_000,),
     }
     assert PRAGMAS.busy_timeout_ms == 10_000
+
+
+def test_the_defaults_are_those_of_the_protocol(tmp_path: Path) -> None:
+    """A store that is created without limits has them, on both sides."""
+    path = tmp_path / "store"
+    admission.init(path)
+
+    found = admission.snapshot(path)["limits"]
+
+    assert found == {
+        "global_slots": 4,
+        "global_bytes": 256,
+        "tenant_slots": 2,
+        "tenant_bytes": 128,
+        "item_bytes": 96,
+    }
+    assert asdict(Limits()) == found
 
 
 class Failing:

@@ -2,7 +2,8 @@
 
 Beside the planted mistakes, which somebody thought of, these are the ones that nobody did: another
 comparison, another number, a negated condition, a decorator less. Each is loaded in memory and
-judged like a mutant, by the scopes that are small, and then by the rule-based machine.
+judged like a mutant: by the scopes that are small, by the rule-based machine, and by the tests of
+what no search looks at.
 
 What survives is to be killed by a better search, or explained in `mutation_reasons`. A survivor
 without an explanation fails the run, and so does one that had no time.
@@ -32,6 +33,7 @@ from conformance.mutants.mutant import Engine, Mutant, make_edit
 from model.scopes import SCOPES
 from workbench.mutant_engines import run_hypothesis
 from workbench.mutation_reasons import explain
+from workbench.mutation_tests import kill_by_tests, require_passing_tests
 from workbench.progress import progress_bar
 
 SEARCHED = {
@@ -60,8 +62,10 @@ IMPLEMENTATION_FILES = {
 
 
 def kill_small_change(mutant: Mutant, seed: int) -> Kill | None:
-    """Set the searches of all small scopes on a change, and the rule-based machine at the end."""
+    """Set the tests, the searches of all small scopes and the rule-based machine on a change."""
     machines = IMPLEMENTATION_FILES.get(mutant.file, (mutant.machine,))
+    if (killed := kill_by_tests(mutant)) is not None:
+        return killed
     if mutant.is_of_the_model:
         for scope in (*SEARCHED[mutant.machine], "SMALL"):
             found = explore_mutant(replace(mutant, scope=scope), MODEL_BUDGET_STATES)
@@ -120,6 +124,7 @@ def is_signature(edit: str) -> bool:
 
 def main(files: list[str]) -> int:
     """Judge every small change, print those that survive, and return the exit code."""
+    require_passing_tests()
     entry = EngineEntry(Engine.EXHAUSTIVE, kill_small_change)
     chosen = files or [*IMPLEMENTATION_FILES, *MODEL_FILES]
     found = [each for file in chosen for each in find_small_changes(file)]

@@ -53,16 +53,6 @@ REASONS = (
         operator="ReplaceTrueWithFalse",
     ),
     Reason(
-        "a search opens only files that it has made; `test_file_formats` holds the numbers",
-        edit=r"^-SCHEMA: Final = Schema\(.*user_version=\d+\)$",
-        file=STORES,
-    ),
-    Reason(
-        "a search brings its own limits; the frozen scenarios hold the defaults",
-        edit=r"^-    (global|tenant|item)_(slots|bytes): int = \d+$",
-        file=r"impl/sqlite/admission_store\.py|model/admission_vocabulary\.py",
-    ),
-    Reason(
         "spent is never above the cap, which is what B9 and the schema say",
         edit=r"^-.* (intent\.)?spent == (intent\.)?cap:$",
         operator="ReplaceComparisonOperator_Eq_GtE",
@@ -86,12 +76,6 @@ REASONS = (
         "of the words that stand here it is the greatest",
         edit=r"^-.* is (ConfirmOutcome|Answer)\.REJECTED",
         operator="ReplaceComparisonOperator_Is_GtE",
-    ),
-    Reason(
-        "the search of the model takes no exit; `test_model_exits` holds what one leaves",
-        edit=r"^-(ANSWERED = 3| +reached\b|    if isinstance\(action, Attempt\) and action\.mean|"
-        r"    if isinstance\(action, Reserve \| Enter)",
-        file=r"model/reservation\.py",
     ),
 )
 

@@ -1,0 +1,63 @@
+"""Runs the tests that look at what no search does, on a copy of the project with one change in it.
+
+Files that are not ours, storage that fails, the formats of the files, defaults, and what an exit
+leaves: these tests take a second or two together.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from conformance.changed_source import ROOT, apply_changes
+from conformance.mutants.kills import Kill
+from conformance.mutants.mutant import Mutant
+from conformance.place import scratch_folder
+
+COPIED = ("conformance", "crash_harness", "impl", "model", "stateful_tests")
+TESTS = ("test_store_files.py", "test_file_formats.py", "test_model_exits.py")
+MOST_SECONDS = 120
+
+
+class TestsAreBroken(Exception):
+    """The tests fail where nothing is changed, and so would kill everything."""
+
+
+def kill_by_tests(mutant: Mutant | None) -> Kill | None:
+    """Return the first test that fails with a change, None if all pass."""
+    with scratch_folder() as folder:
+        for package in COPIED:
+            shutil.copytree(
+                ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__")
+            )
+        for file, text in apply_changes(mutant.changes if mutant else ()).items():
+            (folder / file).write_text(text, "utf-8")
+        return _run_tests(folder)
+
+
+def require_passing_tests() -> None:
+    """Run the tests without a change; `TestsAreBroken` if they fail."""
+    if (kill := kill_by_tests(None)) is not None:
+        raise TestsAreBroken(kill.by[0])
+
+
+def _run_tests(folder: Path) -> Kill | None:
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-n", "0"]
+    command += [f"stateful_tests/{test}" for test in TESTS]
+    try:
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"},
+            capture_output=True,
+            encoding="utf-8",
+            timeout=MOST_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return Kill(("tests: no end",), 0)
+    if not done.returncode:
+        return None
+    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    return Kill((f"tests: {failed[0] if failed else done.stdout[-200:]}",), 0)
