@@ -182,6 +182,15 @@ def test_the_defaults_are_those_of_the_protocol(tmp_path: Path) -> None:
     assert asdict(Limits()) == found
 
 
+def test_an_open_ledger_says_its_name(tmp_path: Path) -> None:
+    """Whoever has it open can ask whose permits it hands out."""
+    path = tmp_path / "ledger"
+    reservation.init(path, "L1")
+
+    with Ledger(path) as ledger:
+        assert ledger.name == "L1"
+
+
 class Failing:
     """A connection that fails, or lies about, statements that begin with some words."""
 

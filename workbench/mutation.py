@@ -28,12 +28,12 @@ import typer
 from conformance.changed_source import load_changed_implementation, read_source
 from conformance.exhaustive import check_exhaustively
 from conformance.mutants.kills import EngineEntry, Kill, explore_mutant
-from conformance.mutants.matrix import Ending, Trial, run_trials
+from conformance.mutants.matrix import Ending, Trial, make_controls, run_trials
 from conformance.mutants.mutant import Engine, Mutant, make_edit
 from model.scopes import SCOPES
 from workbench.mutant_engines import run_hypothesis
 from workbench.mutation_reasons import explain
-from workbench.mutation_tests import kill_by_tests, require_passing_tests
+from workbench.mutation_tests import kill_by_tests
 from workbench.progress import progress_bar
 
 SEARCHED = {
@@ -43,6 +43,7 @@ SEARCHED = {
 """The scopes that are small."""
 MODEL_BUDGET_STATES = 6000
 LIMIT_SECONDS = 300.0
+WORKERS = os.cpu_count() or 1
 MODEL_FILES = (
     "model/admission.py",
     "model/admission_vocabulary.py",
@@ -122,30 +123,46 @@ def is_signature(edit: str) -> bool:
     return all(re.search(r"(^|[(\s])\*,", line) is not None for line in lines)
 
 
+class EngineIsBroken(Exception):
+    """The engines don't pass what is unchanged, and so would kill everything."""
+
+
+def require_passing_engines(entry: EngineEntry) -> None:
+    """Set the engine on the unchanged code of both machines; `EngineIsBroken` if it fails there."""
+    controls = make_controls([entry, replace(entry, is_of_the_model=True)])
+    for result in run_trials(controls, workers=WORKERS, limit_seconds=LIMIT_SECONDS):
+        if result.ending is not Ending.SURVIVED:
+            raise EngineIsBroken(f"{result.mutant}: {result.ending} {result.message}")
+
+
 def main(files: list[str]) -> int:
-    """Judge every small change, print those that survive, and return the exit code."""
-    require_passing_tests()
+    """Judge every small change, print those that survive, and return the exit code.
+
+    With engines that pass what is unchanged, an error is one of the changed code, and kills it.
+    """
     entry = EngineEntry(Engine.EXHAUSTIVE, kill_small_change)
+    require_passing_engines(entry)
     chosen = files or [*IMPLEMENTATION_FILES, *MODEL_FILES]
     found = [each for file in chosen for each in find_small_changes(file)]
     trials = [Trial(each, entry, 0) for each in found if explain(each) is None]
-    reasons = Counter(reason for each in found if (reason := explain(each)) is not None)
     by_name = {trial.mutant.name: trial.mutant for trial in trials}
     endings = dict.fromkeys(Ending, 0)
     with progress_bar("small changes", len(trials)) as advance:
         for result in run_trials(
-            trials, workers=os.cpu_count() or 1, limit_seconds=LIMIT_SECONDS, progress=advance
+            trials, workers=WORKERS, limit_seconds=LIMIT_SECONDS, progress=advance
         ):
-            is_broken = result.ending is Ending.ERROR
-            endings[Ending.KILLED if is_broken else result.ending] += 1
+            endings[result.ending] += 1
             if result.ending in (Ending.SURVIVED, Ending.TIMEOUT):
                 typer.echo(f"{result.ending}: {result.mutant}")
                 typer.echo(by_name[result.mutant].edit)
+    reasons = Counter(reason for each in found if (reason := explain(each)) is not None)
     for reason, count in reasons.items():
         typer.echo(f"explained, {count}: {reason}")
-    counts = {ending.value: count for ending, count in endings.items()}
-    counts["explained"] = reasons.total()
-    typer.echo(", ".join(f"{count} {name}" for name, count in counts.items()))
+    killed = endings[Ending.KILLED] + endings[Ending.ERROR]
+    typer.echo(
+        f"{killed} killed ({endings[Ending.ERROR]} by an error), {reasons.total()} explained, "
+        f"{endings[Ending.SURVIVED]} survived, {endings[Ending.TIMEOUT]} timed out"
+    )
     return int(bool(endings[Ending.SURVIVED] or endings[Ending.TIMEOUT]))
 
 

@@ -29,7 +29,9 @@ class Reason:
         _, operator, _ = mutant.name.split()
         is_here = re.fullmatch(self.file, mutant.file) is not None
         is_such = re.fullmatch(self.operator, operator) is not None
-        return is_here and is_such and re.search(self.edit, mutant.edit, re.MULTILINE) is not None
+        has_one_place = "\n@@\n" not in mutant.edit
+        matches = re.search(self.edit, mutant.edit, re.MULTILINE) is not None
+        return is_here and is_such and has_one_place and matches
 
 
 IS_FOR_EQUALS = r"ReplaceComparisonOperator_(Is_Eq|IsNot_NotEq)"
