@@ -303,9 +303,9 @@ class _Game:
         for action in self.contest.setup:
             state, expected = MACHINES[self.contest.machine].step(state, action)
             found = self.observer.call(Call(action))
-            self.history.append(f"set-up: {action!r} → {outcome_name(found)}")
+            self.history.append(f"set-up: {action} → {outcome_name(found)}")
             if found != expected:
-                problem = f"set-up: {action!r} must answer {expected}, not {outcome_name(found)}"
+                problem = f"set-up: {action} must answer {expected}, not {outcome_name(found)}"
                 return state, self._fail(problem, found)
         return state, None
 
@@ -351,7 +351,7 @@ class _Game:
         self.history += [f"round {number + 1}, released together:", *format_timeline(history)]
         for each in operations:
             if isinstance(each.outcome, Raised):
-                problem = f"{each.process} {each.action!r} {each.outcome.kind}"
+                problem = f"{each.process} {each.action} {each.outcome.kind}"
                 return self._fail(problem, each.outcome)
         if isinstance(seen, Raised):
             return self._fail(f"the state can't be read: {seen.kind}", seen)
@@ -380,7 +380,7 @@ class _Game:
             else "the search for an order gave up",
             tuple(self.history),
             (
-                *(f"{each.process} {each.action!r} → {each.outcome}" for each in explanation.order),
+                *(f"{each.process} {each.action} → {each.outcome}" for each in explanation.order),
                 *(f"but {mismatch}" for mismatch in explanation.mismatches),
             ),
         )

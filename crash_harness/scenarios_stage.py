@@ -191,7 +191,7 @@ class Play:
 
     def _compare_outcome(self, action: Any, expected: Any, found: Any) -> str:
         if found != expected:
-            label = f"outcome of call {self.calls}, {action!r}"
+            label = f"outcome of call {self.calls}, {action}"
             self._report(label, describe_outcome(expected), describe_outcome(found))
         return describe_outcome(found)
 

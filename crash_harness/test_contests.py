@@ -156,7 +156,7 @@ def test_a_tenant_limit_that_is_ignored_fails_with_the_closest_order() -> None:
     assert report.verdict is Verdict.FAIL
     assert "no order of the model's steps" in failure.problem
     assert sum("→ accepted" in line for line in failure.history) == 4
-    assert "behind this prefix the model answers tenant_full" in failure.closest[-1]
+    assert "after the calls that are explained the model answers tenant_full" in failure.closest[-1]
     name, unexplained = report.unexplained[0]
     assert name == "admit-one-tenant"
     assert len(unexplained.history.operations) == 12
@@ -334,7 +334,7 @@ def test_an_order_respects_real_time() -> None:
     found = explain(machine, before, replayed_before_it_was_accepted, after)
 
     assert found.verdict is Verdict.FAIL
-    assert "behind this prefix the model answers accepted" in found.mismatches[0]
+    assert "after the calls that are explained the model answers accepted" in found.mismatches[0]
 
 
 def test_a_search_that_gives_up_is_undetermined() -> None:

@@ -265,7 +265,7 @@ def test_psow_0_does_not_make_up_for_two_power_losses() -> None:
 @pytest.mark.parametrize(
     ("name", "clause"),
     [
-        ("reclaim-keeps-the-generation", "expected Claimed("),
+        ("reclaim-keeps-the-generation", "expected claimed ("),
         ("characters-for-bytes-in-the-size", "the initial state"),
         ("schema-lease-bound-too-high", "found IntegrityError"),
     ],

@@ -31,6 +31,7 @@ from model.admission_vocabulary import (
     Token,
     find_record,
 )
+from model.machine import in_words
 
 
 def only_a_tick_moves_the_clock(
@@ -48,7 +49,7 @@ def a_store_is_ready_only_for_its_own_limits(
     """A store answers "ready" exactly to the limits that it has (A1)."""
     if not isinstance(action, Init) or (outcome is Answer.READY) is (after.limits == action.limits):
         return None
-    return f"{action} was {outcome}, and the limits are {after.limits}"
+    return f"{action} was {outcome}, and the store has {in_words(after.limits)}"
 
 
 def an_admit_is_decided_in_order(
@@ -77,9 +78,9 @@ def an_admit_is_decided_in_order(
         expected = Answer.ACCEPTED
     if outcome is not expected:
         return (
-            f"{action} was {outcome}, and should be {expected}: the id is {known}, outstanding are "
-            f"{len(store)} records with {store_bytes} bytes, of this tenant {len(tenant)} with "
-            f"{tenant_bytes} bytes, and the limits are {limits}"
+            f"{action} was {outcome}, and should be {expected}: known under this id is "
+            f"{in_words(known)}; outstanding are {len(store)} records with {store_bytes} bytes, "
+            f"of this tenant {len(tenant)} with {tenant_bytes} bytes; the store has {limits}"
         )
     return None
 
@@ -95,7 +96,7 @@ def an_accepted_record_is_what_was_asked_for(
         asked = (action.request_id, action.tenant, action.payload)
         expected = (Record(*asked, size_bytes, sequence, QUEUED, 0, None),)
     if added != expected:
-        return f"after {outcome} of {action} the new records are {added}"
+        return f"after {outcome} of {action} the new records are {in_words(added)}"
     return None
 
 
@@ -152,7 +153,8 @@ def a_claim_takes_the_first_record_that_is_due(
         token = Token(first.request_id, first.generation + 1)
         expected = Answer.GENERATION_EXHAUSTED if is_last else Claimed(token)
     if outcome != expected:
-        return f"at tick {action.now} the first due is {first}, and the answer was {outcome}"
+        due_first = in_words(first)
+        return f"at tick {action.now} the first due is {due_first}, and the answer was {outcome}"
     return None
 
 
@@ -176,7 +178,7 @@ def nobody_is_refused_without_a_reason(
         could = record.state is QUARANTINED and record.generation == action.generation
     else:
         could = record.state is QUEUED and record.generation == 0
-    return f"{action} was {outcome}, and the record was {record}" if could else None
+    return f"{action} was {outcome}, and there was {record}" if could else None
 
 
 ANSWERS = (

@@ -36,6 +36,7 @@ from model.admission_vocabulary import (
     compute_usage,
     find_record,
 )
+from model.machine import in_words
 
 # ── Invariants ────────────────────────────────────────────────────────────────────────────
 
@@ -79,12 +80,17 @@ def sequence_numbers_count_the_admissions(state: State) -> str | None:
     return None
 
 
+def _say_numbers(numbered: list[tuple[int, str]]) -> str:
+    """Return sequence numbers with their ids: "1 r1, 2 r2"."""
+    return ", ".join(f"{sequence} {request_id}" for sequence, request_id in numbered) or "none"
+
+
 def a_record_is_done_exactly_when_it_has_one_effect(state: State) -> str | None:
     """A done record has exactly one effect, and no other record has any."""
     expected = [(r.sequence, r.request_id) for r in state.records if r.state is DONE]
     found = [(effect.sequence, effect.request_id) for effect in state.effects]
     if found != expected:
-        return f"done are {expected}, but the effects are {found} (sequence number, id)"
+        return f"done is {_say_numbers(expected)}, but effects are there for {_say_numbers(found)}"
     for effect in state.effects:
         if effect.value != EFFECT_VALUE:
             return f"the effect of {effect.request_id} is {effect.value!r}"
@@ -95,7 +101,7 @@ def a_record_has_a_lease_exactly_when_inflight(state: State) -> str | None:
     """A record has a lease exactly while it is inflight."""
     for record in state.records:
         if (record.lease is not None) is not (record.state is INFLIGHT):
-            return f"{record.request_id} is {record.state} with lease {record.lease}"
+            return f"{record.request_id} is {record.state} with lease {in_words(record.lease)}"
     return None
 
 
@@ -114,7 +120,7 @@ def ids_are_unique(state: State) -> str | None:
     """No two records have the same request id."""
     ids = [record.request_id for record in state.records]
     if len(set(ids)) != len(ids):
-        return f"the request ids are {ids}"
+        return f"the request ids are {in_words(ids)}"
     return None
 
 
@@ -132,7 +138,7 @@ def a_size_is_the_length_in_utf8_bytes(state: State) -> str | None:
 def an_absent_store_is_empty(state: State) -> str | None:
     """A store that was never created holds nothing."""
     if state.limits is None and (state.records or state.effects or state.clock):
-        return f"the store is absent with clock {state.clock} and records {state.records}"
+        return f"the store is absent with clock {state.clock} and records {in_words(state.records)}"
     return None
 
 
@@ -164,7 +170,7 @@ INVARIANTS = (
 def changed_fields(before: State, after: State) -> str:
     """Return what differs between two states in words."""
     differences = [
-        f"{name} went from {getattr(before, name)} to {getattr(after, name)}"
+        f"{name} went from {in_words(getattr(before, name))} to {in_words(getattr(after, name))}"
         for name in ("limits", "clock", "records", "effects")
         if getattr(before, name) != getattr(after, name)
     ]
@@ -223,7 +229,7 @@ def terminal_is_for_ever(
     """A done or cancelled record never changes again, and never disappears."""
     for old in before.records:
         if old.state in TERMINAL and find_record(after, old.request_id) != old:
-            return f"{old} became {find_record(after, old.request_id)}"
+            return f"{old} became {in_words(find_record(after, old.request_id))}"
     return None
 
 
@@ -252,7 +258,7 @@ def limits_never_change(
 ) -> str | None:
     """The limits of an existing store never change."""
     if before.limits is not None and after.limits != before.limits:
-        return f"the limits went from {before.limits} to {after.limits}"
+        return f"the limits went from {in_words(before.limits)} to {in_words(after.limits)}"
     return None
 
 
@@ -314,14 +320,16 @@ def only_the_current_token_finishes_a_record(
         return None
     record = find_record(before, action.token.request_id)
     if record is None or record.state is not INFLIGHT:
-        return f"{action.token} was {outcome}, but the record was {record}"
+        return f"{action.token} was {outcome}, but there was {in_words(record)}"
     if record.generation != action.token.generation:
         return f"{action.token} was {outcome}, but the record has generation {record.generation}"
     if record.lease is None or record.lease <= action.now:
-        return f"{action.token} was {outcome} at tick {action.now} with lease {record.lease}"
+        return (
+            f"{action.token} was {outcome} at tick {action.now} with lease {in_words(record.lease)}"
+        )
     finished = find_record(after, action.token.request_id)
     if finished is None or finished.state not in (DONE, QUARANTINED):
-        return f"after {outcome} the record is {finished}"
+        return f"after {outcome} the record is {in_words(finished)}"
     return None
 
 
@@ -333,7 +341,7 @@ def a_claimed_record_is_never_cancelled(
         return None
     old, new = find_record(before, action.request_id), find_record(after, action.request_id)
     if old is None or new is None or old.generation != 0 or new.state is not CANCELLED:
-        return f"{old} became {new}"
+        return f"{in_words(old)} became {in_words(new)}"
     return None
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from model.machine import Word
+from model.machine import Value, Word
 
 LEASE_TICKS = 5
 GENERATION_MAX = 10**9
@@ -32,7 +32,7 @@ TERMINAL = frozenset({DONE, CANCELLED})
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Value):
     """The budget, stored when the store is created; the defaults can be checked by hand."""
 
     global_slots: int = 4
@@ -43,7 +43,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class Token(Value):
     """The right to finish one claim: a record's id, and the generation of that claim."""
 
     request_id: str
@@ -51,14 +51,14 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True)
-class Init:
+class Init(Value):
     """Create the store with these limits, or accept one that has them (A1)."""
 
     limits: Limits = Limits()
 
 
 @dataclass(frozen=True, slots=True)
-class Admit:
+class Admit(Value):
     """Ask for a piece of work to be accepted (A2 … A6)."""
 
     request_id: str
@@ -67,14 +67,14 @@ class Admit:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Value):
     """Ask for the next piece of work (A8)."""
 
     now: int
 
 
 @dataclass(frozen=True, slots=True)
-class Resolve:
+class Resolve(Value):
     """Report a claimed piece of work as finished (A10)."""
 
     token: Token
@@ -82,7 +82,7 @@ class Resolve:
 
 
 @dataclass(frozen=True, slots=True)
-class Quarantine:
+class Quarantine(Value):
     """Set a claimed piece of work aside (A11)."""
 
     token: Token
@@ -90,7 +90,7 @@ class Quarantine:
 
 
 @dataclass(frozen=True, slots=True)
-class Redrive:
+class Redrive(Value):
     """Put a quarantined piece of work back in the queue (A12)."""
 
     request_id: str
@@ -98,14 +98,14 @@ class Redrive:
 
 
 @dataclass(frozen=True, slots=True)
-class CancelUnstarted:
+class CancelUnstarted(Value):
     """Withdraw a piece of work that nobody has claimed yet (A13)."""
 
     request_id: str
 
 
 @dataclass(frozen=True, slots=True)
-class Tick:
+class Tick(Value):
     """Move the clock by one: for scopes of the model alone, no action of the protocol."""
 
 
@@ -137,7 +137,7 @@ class Answer(Word):
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
+class Claimed(Value):
     """A record was handed out; the token is the only current one for it."""
 
     token: Token
@@ -172,7 +172,7 @@ BINDS_NOTHING = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class Record(Value):
     """An accepted piece of work; it stays for ever (A14, A17)."""
 
     request_id: str
@@ -186,7 +186,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class Effect(Value):
     """What a finished piece of work left behind, exactly once."""
 
     sequence: int
@@ -195,7 +195,7 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class State(Value):
     """The whole durable state; `limits` is None while the store is absent.
 
     `records` stand in the order of admission, `effects` by the sequence number of their record.

@@ -10,13 +10,15 @@ or which bounds a search has (`model.scopes`).
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 State = TypeVar("State")
 Action = TypeVar("Action")
 Outcome = TypeVar("Outcome")
+
+_PLAIN_TEXT = re.compile(r"[\w.:@/-]+")
 
 
 class Word(StrEnum):
@@ -25,6 +27,22 @@ class Word(StrEnum):
     def __repr__(self) -> str:
         """Return the word as Python writes it: `Answer.REPLAY`."""
         return f"{type(self).__name__}.{self.name}"
+
+
+class Value:
+    """The base of states, actions and what they are made of: `str` reads well in a sentence.
+
+    It names the fields, "token (request_id r1, generation 1)"; the repr is valid Python.
+    """
+
+    __slots__ = ()
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    def __str__(self) -> str:
+        """Return the value in words."""
+        name = action_name(type(self))
+        said = [_say_field(each.name, getattr(self, each.name)) for each in fields(self)]
+        return f"{name} ({', '.join(said)})" if said else name
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +132,27 @@ class Machine(Generic[State, Action, Outcome]):
 def action_name(kind: type[Any]) -> str:
     """Return the protocol's name of an action: `CancelUnstarted` is "cancel_unstarted"."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind.__name__).lower()
+
+
+def in_words(value: object) -> str:
+    """Return a value, or several, as a sentence says it: texts are in quotes where they must be."""
+    if value is None or isinstance(value, bool):
+        return {None: "none", True: "yes", False: "no"}[value]
+    if isinstance(value, str) and not isinstance(value, StrEnum):
+        return value if _PLAIN_TEXT.fullmatch(value) else repr(value)
+    if isinstance(value, Mapping):
+        return "; ".join(f"{in_words(k)} {in_words(v)}" for k, v in value.items()) or "none"
+    if isinstance(value, tuple | list | set | frozenset):
+        said = [in_words(each) for each in value]
+        return "; ".join(said if isinstance(value, Sequence) else sorted(said)) or "none"
+    return str(value)
+
+
+def _say_field(name: str, value: object) -> str:
+    """Return a field with its name, unless its value begins with that: "token (request_id …"."""
+    said = in_words(value)
+    names = (f"{name} (", f"{name.removesuffix('s')} (")
+    return said if said.startswith(names) else f"{name} {said}"
 
 
 def outcome_name(outcome: object) -> str:

@@ -11,6 +11,7 @@ Three numbers that must never be confused: **spent** (committed reservations), *
 from collections import Counter
 from collections.abc import Iterator
 
+from model.machine import in_words
 from model.reservation_vocabulary import (
     IDEMPOTENT,
     NON_IDEMPOTENT,
@@ -85,7 +86,7 @@ def effects_stay_within_calls(state: State) -> str | None:
     calls = Counter(call.intent_id for call in state.receiver.calls)
     for intent_id, effects in Counter(e.intent_id for e in state.receiver.effects).items():
         if effects > calls[intent_id]:
-            return f"{intent_id} has {effects} effects of {calls[intent_id]} calls"
+            return f"{intent_id} has effects: {effects}, and calls: {calls[intent_id]}"
     return None
 
 
@@ -105,7 +106,7 @@ def the_receiver_knows_an_id_exactly_when_it_has_an_effect(state: State) -> str 
     known = {identity.intent_id for identity in state.receiver.identities}
     done = {effect.intent_id for effect in state.receiver.effects}
     if known != done:
-        return f"identities are kept for {sorted(known)}, effects for {sorted(done)}"
+        return f"identities are kept for {in_words(known)}, effects for {in_words(done)}"
     return None
 
 
@@ -131,8 +132,8 @@ def confirmed_exactly_when_a_reservation_is_acknowledged(state: State) -> str | 
         acknowledged = [r.seq for r in intent.reservations if r.is_acknowledged]
         if (intent.receipt is not None) is not bool(acknowledged):
             return (
-                f"{intent.intent_id} in ledger {ledger.file} has receipt {intent.receipt}, "
-                f"and acknowledged are {acknowledged}"
+                f"{intent.intent_id} in ledger {ledger.file} has stored "
+                f"{in_words(intent.receipt)}, and acknowledged are {in_words(acknowledged)}"
             )
     return None
 
@@ -154,7 +155,9 @@ def a_permit_belongs_to_a_committed_reservation(state: State) -> str | None:
         for held in worker.hand:
             intent = find_intent(find_ledger(state, worker.ledger), held.permit.intent_id)
             if intent is None or held.permit.seq > len(intent.reservations):
-                return f"worker {worker.name} holds {held.permit}, and the ledger has {intent}"
+                return (
+                    f"worker {worker.name} holds {held.permit}; the ledger has {in_words(intent)}"
+                )
     return None
 
 

@@ -7,6 +7,7 @@ docstring is the sentence that is printed with a counterexample.
 from collections import Counter
 from collections.abc import Iterator
 
+from model.machine import in_words
 from model.reservation_vocabulary import (
     ERRORS,
     NON_IDEMPOTENT,
@@ -42,6 +43,11 @@ def _intents(state: State) -> Iterator[tuple[Ledger, Intent]]:
             yield ledger, intent
 
 
+def _say_spent(spent: dict[tuple[str, str], int]) -> str:
+    """Return what each intent has spent: "1 for i1 in L1"."""
+    return ", ".join(f"{units} for {intent} in {file}" for (file, intent), units in spent.items())
+
+
 def refusals_change_nothing(
     before: State, action: Action, outcome: Outcome, after: State
 ) -> str | None:
@@ -58,13 +64,13 @@ def refusals_change_nothing(
     if outcome is Answer.CONFIRMED:
         is_refusal = isinstance(action, Reserve)
     if is_refusal and before != after:
-        return f"after {outcome} the state is {after}"
+        return f"after {outcome} there is {after}"
     if outcome is Answer.CONFLICT and isinstance(action, Perform | Send | Attempt):
         old, new = before.receiver, after.receiver
         if (old.identities, old.effects) != (new.identities, new.effects):
-            return f"a conflict at the receiver left {new.effects}"
+            return f"a conflict at the receiver left effects {in_words(new.effects)}"
         if not isinstance(action, Attempt) and before.ledgers != after.ledgers:
-            return f"a conflict at the receiver changed a ledger: {after.ledgers}"
+            return f"a conflict at the receiver changed a ledger: {in_words(after.ledgers)}"
     return None
 
 
@@ -84,7 +90,8 @@ def spent_rises_by_one_exactly_when_a_permit_is_handed_out(
     if isinstance(action, Attempt) and before.receiver.calls != after.receiver.calls:
         expected[find_worker(before, action.worker).ledger, action.intent_id] += 1
     if new_spent != expected:
-        return f"after {outcome} spent is {new_spent}, and should be {expected}"
+        spent, right = _say_spent(new_spent), _say_spent(expected)
+        return f"after {outcome} spent is {spent}, and should be {right}"
     return None
 
 
@@ -102,9 +109,9 @@ def a_permit_carries_its_reservation(
         intent.intent_id,
         intent.spent,
     ):
-        return f"the permit is {permit}, and the intent is {intent}"
+        return f"handed out was {permit}, for {in_words(intent)}"
     if (permit.payload, permit.safety) != (intent.payload, intent.safety):
-        return f"the permit is {permit}, and the intent is {intent}"
+        return f"handed out was {permit}, for {intent}"
     return None
 
 
@@ -119,7 +126,7 @@ def a_confirmed_intent_is_final(
             continue
         new = find_intent(find_ledger(after, ledger.file), old.intent_id)
         if new is None or new.receipt != old.receipt or new.spent != old.spent:
-            return f"{old} became {new}"
+            return f"{old} became {in_words(new)}"
     return None
 
 
@@ -158,7 +165,8 @@ def identity_is_permanent(
             if (new.payload, new.safety, new.cap) != (old.payload, old.safety, old.cap):
                 return f"{old} became {new}"
     if not set(before.receiver.identities) <= set(after.receiver.identities):
-        return f"the receiver kept {before.receiver.identities}, now {after.receiver.identities}"
+        kept, now = before.receiver.identities, after.receiver.identities
+        return f"the receiver kept {in_words(kept)}, now {in_words(now)}"
     return None
 
 
@@ -170,9 +178,9 @@ def calls_and_effects_are_never_taken_back(
     if old is new:
         return None
     if Counter(old.calls) - Counter(new.calls):
-        return f"the calls went from {old.calls} to {new.calls}"
+        return f"the calls went from {in_words(old.calls)} to {in_words(new.calls)}"
     if new.effects[: len(old.effects)] != old.effects:
-        return f"the effects went from {old.effects} to {new.effects}"
+        return f"the effects went from {in_words(old.effects)} to {in_words(new.effects)}"
     return None
 
 
@@ -190,7 +198,7 @@ def a_call_is_logged_exactly_by_entering(
     if is_entry and isinstance(action, Enter | Send):
         held = find_held(find_worker(before, action.worker), action.intent_id, action.seq)
         if held is None or held.stage is not Stage.FRESH:
-            return f"{action} entered with {held}"
+            return f"{action} entered with {in_words(held)}"
     return None
 
 
@@ -207,9 +215,9 @@ def a_receipt_names_an_effect(
         held.permit.intent_id,
         held.permit.payload,
     ):
-        return f"{held} was answered with {receipt}"
+        return f"{in_words(held)} was answered with {receipt}"
     if [(e.intent_id, e.payload) for e in named] != [(receipt.intent_id, receipt.payload)]:
-        return f"{receipt} names the effects {named}"
+        return f"{receipt} names the effects {in_words(named)}"
     return None
 
 
@@ -226,7 +234,7 @@ def unknown_stops_a_non_idempotent_intent(
     if isinstance(action, Attempt) and outcome is Answer.STORE_MISSING:
         return None
     if has_unacknowledged(intent) is not (outcome is Answer.UNKNOWN):
-        return f"the answer was {outcome}, and the intent is {intent}"
+        return f"the answer was {outcome}, to {intent}"
     return None
 
 
@@ -241,7 +249,9 @@ def a_crash_loses_hands_and_nothing_else(
     for old, new in zip(before.workers, after.workers, strict=True):
         expected = () if old.name == action.worker else old.hand
         if new.hand != expected:
-            return f"worker {new.name} holds {new.hand} after the crash of {action.worker}"
+            return (
+                f"worker {new.name} holds {in_words(new.hand)} after the crash of {action.worker}"
+            )
     return None
 
 
@@ -254,7 +264,7 @@ def a_confirmation_brings_the_stored_receipt(
     ledger = find_ledger(after, find_worker(after, action.worker).ledger)
     intent = find_intent(ledger, action.intent_id)
     if intent is None or intent.receipt != outcome.receipt:
-        return f"the attempt brought {outcome.receipt}, and stored is {intent}"
+        return f"the attempt brought {outcome.receipt}, and stored is {in_words(intent)}"
     return None
 
 

@@ -6,7 +6,7 @@ The first part of the specification; `model.reservation` has the steps.
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from model.machine import Word
+from model.machine import Value, Word
 
 # ── Vocabulary ────────────────────────────────────────────────────────────────────────────
 
@@ -22,7 +22,7 @@ IDEMPOTENT, NON_IDEMPOTENT = Safety
 
 
 @dataclass(frozen=True, slots=True)
-class Permit:
+class Permit(Value):
     """The right to one call, handed out by the commit of its reservation."""
 
     ledger: str
@@ -33,7 +33,7 @@ class Permit:
 
 
 @dataclass(frozen=True, slots=True)
-class Receipt:
+class Receipt(Value):
     """The receiver's word that it did the business: `ticket` is the number of the effect."""
 
     intent_id: str
@@ -42,7 +42,7 @@ class Receipt:
 
 
 @dataclass(frozen=True, slots=True)
-class InitLedger:
+class InitLedger(Value):
     """Create a ledger under a name, or accept one that has it; `ledger` is the file."""
 
     ledger: str
@@ -50,12 +50,12 @@ class InitLedger:
 
 
 @dataclass(frozen=True, slots=True)
-class InitReceiver:
+class InitReceiver(Value):
     """Create the receiver, or accept an existing one."""
 
 
 @dataclass(frozen=True, slots=True)
-class OpenIntent:
+class OpenIntent(Value):
     """Write an intent into a ledger, with the most reservations that it may ever get (B1)."""
 
     ledger: str
@@ -66,7 +66,7 @@ class OpenIntent:
 
 
 @dataclass(frozen=True, slots=True)
-class Reserve:
+class Reserve(Value):
     """A worker asks its ledger for the right to one more call (B2)."""
 
     worker: str
@@ -74,7 +74,7 @@ class Reserve:
 
 
 @dataclass(frozen=True, slots=True)
-class Enter:
+class Enter(Value):
     """A worker enters the receiver with a permit: its call is logged (B4, B5)."""
 
     worker: str
@@ -83,7 +83,7 @@ class Enter:
 
 
 @dataclass(frozen=True, slots=True)
-class Perform:
+class Perform(Value):
     """The receiver does the business of a call that has entered (B5)."""
 
     worker: str
@@ -92,7 +92,7 @@ class Perform:
 
 
 @dataclass(frozen=True, slots=True)
-class Send:
+class Send(Value):
     """A worker sends a permit: `Enter`, then `Perform`, with nothing in between."""
 
     worker: str
@@ -101,7 +101,7 @@ class Send:
 
 
 @dataclass(frozen=True, slots=True)
-class Confirm:
+class Confirm(Value):
     """Somebody brings a receipt to a ledger, for one of its reservations (B6)."""
 
     ledger: str
@@ -111,7 +111,7 @@ class Confirm:
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(Value):
     """A worker runs reserve, send and confirm (B12).
 
     `meanwhile` is what another process does between the receiver's answer and the confirmation.
@@ -123,7 +123,7 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Crash:
+class Crash(Value):
     """A worker's process dies; a new one takes its place, with empty hands (B11)."""
 
     worker: str
@@ -167,7 +167,7 @@ class Answer(Word):
 
 
 @dataclass(frozen=True, slots=True)
-class Reserved:
+class Reserved(Value):
     """The reservation is committed, and this is the permit."""
 
     permit: Permit
@@ -175,7 +175,7 @@ class Reserved:
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
+class Received(Value):
     """The receiver did the business, now or for an earlier call."""
 
     receipt: Receipt
@@ -183,7 +183,7 @@ class Received:
 
 
 @dataclass(frozen=True, slots=True)
-class Confirmed:
+class Confirmed(Value):
     """An attempt ended with a confirmed intent, and this is the stored receipt."""
 
     receipt: Receipt
@@ -207,7 +207,7 @@ ERRORS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Reservation:
+class Reservation(Value):
     """One numbered unit of the budget, spent for ever (B3)."""
 
     seq: int
@@ -215,7 +215,7 @@ class Reservation:
 
 
 @dataclass(frozen=True, slots=True)
-class Intent:
+class Intent(Value):
     """What is to be done at the receiver, and how often it may be tried.
 
     `spent` and the rows of `reservations` are kept apart, so that a wrong one shows.
@@ -231,7 +231,7 @@ class Intent:
 
 
 @dataclass(frozen=True, slots=True)
-class Ledger:
+class Ledger(Value):
     """A sender's durable book; `name` is None while the file is absent.
 
     `intents` stand in the order of their ids.
@@ -243,7 +243,7 @@ class Ledger:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Call:
+class Call(Value):
     """One entry at the receiver: an instrument, which nothing reads to decide anything (B5)."""
 
     ledger: str
@@ -252,7 +252,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(Value):
     """What the receiver keeps of an id's first call; no payload under `non_idempotent`."""
 
     intent_id: str
@@ -261,7 +261,7 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class Effect(Value):
     """One business row at the receiver; `ticket` counts them from 1."""
 
     ticket: int
@@ -270,7 +270,7 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True)
-class Receiver:
+class Receiver(Value):
     """The other side: `calls` are sorted (a bag), `identities` by id, `effects` by ticket."""
 
     exists: bool = False
@@ -288,7 +288,7 @@ class Stage(Word):
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class Held(Value):
     """A permit in a worker's hand: fresh, in a call under way, or used."""
 
     permit: Permit
@@ -296,7 +296,7 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Worker:
+class Worker(Value):
     """A process that works for one ledger; its hand is volatile, in the order of reserving."""
 
     name: str
@@ -305,7 +305,7 @@ class Worker:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class State(Value):
     """All ledgers, the receiver, and the workers with what they have in their hands."""
 
     ledgers: tuple[Ledger, ...]

@@ -79,7 +79,7 @@ def test_a_timeline_has_a_row_for_each_process_and_a_line_for_each_operation() -
     assert lines[0].startswith("a  [")
     assert lines[0].endswith("…")
     assert lines[1].startswith("bb ")
-    assert "Redrive" in lines[-1]
+    assert "redrive (request_id" in lines[-1]
     assert format_timeline(History("admission", ())) == []
 
 

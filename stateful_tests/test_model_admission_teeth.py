@@ -61,19 +61,19 @@ INVARIANT_EXAMPLES: dict[str, tuple[tuple[State, str], ...]] = {
         (_store(replace(WORK, sequence=2)), "r1 was admitted as number 1, not 2"),
     ),
     "a_record_is_done_exactly_when_it_has_one_effect": (
-        (_store(FINISHED), "done are [(1, 'r1')], but the effects are []"),
-        (_store(WORK, effects=(Effect(1, "r1"),)), "done are [], but the effects are [(1, 'r1')]"),
+        (_store(FINISHED), "done is 1 r1, but effects are there for none"),
+        (_store(WORK, effects=(Effect(1, "r1"),)), "done is none, but effects are there for 1 r1"),
         (_store(FINISHED, effects=(Effect(1, "r1", "real"),)), "the effect of r1 is 'real'"),
     ),
     "a_record_has_a_lease_exactly_when_inflight": (
         (_store(replace(WORK, lease=3)), "r1 is queued with lease 3"),
-        (_store(replace(HELD, lease=None)), "r1 is inflight with lease None"),
+        (_store(replace(HELD, lease=None)), "r1 is inflight with lease none"),
     ),
     "generations_fit_the_state_of_their_record": (
         (_store(replace(HELD, generation=0)), "r1 is inflight at generation 0"),
         (_store(replace(WORK, state=CANCELLED, generation=1)), "r1 is cancelled at generation 1"),
     ),
-    "ids_are_unique": ((_store(WORK, replace(WORK, sequence=2)), "['r1', 'r1']"),),
+    "ids_are_unique": ((_store(WORK, replace(WORK, sequence=2)), "the request ids are r1; r1"),),
     "a_size_is_the_length_in_utf8_bytes": (
         (_store(replace(WORK, size_bytes=1)), "a payload of 3 bytes, and size 1"),
     ),
@@ -92,7 +92,7 @@ STEP_EXAMPLES: dict[str, Case] = {
         Admit("r1", "A", "中"),
         Answer.REPLAY,
         _store(WORK, effects=(Effect(1, "r1"),)),
-        "after replay, effects went from ()",
+        "after replay, effects went from none to effect (sequence 1",
     ),
     "the_clock_never_goes_back": (
         EMPTY,
@@ -113,21 +113,21 @@ STEP_EXAMPLES: dict[str, Case] = {
         Init(),
         Answer.READY,
         _store(replace(FINISHED, state=CANCELLED)),
-        "state=RecordState.DONE",
+        "state done, generation 1, lease none) became record (request_id r1",
     ),
     "identity_is_permanent": (
         _store(WORK),
         Init(),
         Answer.READY,
         _store(replace(WORK, tenant="B")),
-        "tenant='B'",
+        "became record (request_id r1, tenant B",
     ),
     "limits_never_change": (
         EMPTY,
         Init(Limits(global_slots=9)),
         Answer.READY,
         replace(EMPTY, limits=Limits(global_slots=9)),
-        "global_slots=9",
+        "to limits (global_slots 9",
     ),
     "usage_moves_only_by_acceptance_and_by_a_terminal_state": (
         _store(ASIDE),
@@ -155,7 +155,7 @@ STEP_EXAMPLES: dict[str, Case] = {
         CancelUnstarted("r1"),
         Answer.CANCELLED,
         _store(replace(WORK, state=CANCELLED, generation=2)),
-        "generation=2",
+        "generation 2, lease none) became record (request_id r1",
     ),
     "only_a_tick_moves_the_clock": (
         EMPTY,
@@ -169,7 +169,7 @@ STEP_EXAMPLES: dict[str, Case] = {
         Init(Limits(global_slots=9)),
         Answer.READY,
         EMPTY,
-        "was ready, and the limits are Limits(global_slots=4",
+        "was ready, and the store has limits (global_slots 4",
     ),
     "an_admit_is_decided_in_order": (
         replace(_store(WORK), limits=Limits(global_slots=1)),
@@ -183,28 +183,28 @@ STEP_EXAMPLES: dict[str, Case] = {
         Admit("r1", "A", "中"),
         Answer.ACCEPTED,
         _store(replace(WORK, payload="国")),
-        "payload='国'",
+        "the new records are record (request_id r1, tenant A, payload 国",
     ),
     "a_record_moves_one_step_of_its_life_cycle": (
         _store(ASIDE),
         REDRIVE,
         Answer.QUEUED,
         _store(replace(WORK, generation=1)),
-        "Redrive(request_id='r1', generation=1) was queued, and changed Record(",
+        "redrive (request_id r1, generation 1) was queued, and changed record (",
     ),
     "a_claim_takes_the_first_record_that_is_due": (
         _store(WORK, MORE),
         Claim(0),
         Claimed(Token("r2", 1)),
         _store(WORK, replace(MORE, state=INFLIGHT, generation=1, lease=5)),
-        "the first due is Record(request_id='r1'",
+        "the first due is record (request_id r1",
     ),
     "nobody_is_refused_without_a_reason": (
         _store(HELD),
         Quarantine(TOKEN, 0),
         Answer.STALE,
         _store(HELD),
-        "was stale, and the record was Record(request_id='r1'",
+        "was stale, and there was record (request_id r1",
     ),
 }
 

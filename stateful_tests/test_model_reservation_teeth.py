@@ -81,7 +81,7 @@ INVARIANT_EXAMPLES: dict[str, tuple[State, str]] = {
         _world(replace(TWICE, cap=1)),
         "i in ledger L has cap 1 and spent 2, and has entered the receiver 0 times",
     ),
-    "every_call_has_an_intent": (_world(receiver=_calls(1)), "intent_id='i', seq=1) was entered"),
+    "every_call_has_an_intent": (_world(receiver=_calls(1)), "intent_id i, seq 1) was entered"),
     "reservations_are_numbered_up_to_spent": (
         _world(replace(TWICE, reservations=(OPEN, Reservation(3)))),
         "has spent 2, and its reservations are [1, 3]",
@@ -92,7 +92,7 @@ INVARIANT_EXAMPLES: dict[str, tuple[State, str]] = {
     ),
     "effects_stay_within_calls": (
         _world(receiver=replace(BUSINESS, calls=())),
-        "i has 1 effects of 0 calls",
+        "i has effects: 1, and calls: 0",
     ),
     "an_idempotent_id_has_at_most_one_effect": (
         _world(TWICE, receiver=_calls(1, 2, effects=(EFFECT, replace(EFFECT, ticket=2)))),
@@ -100,7 +100,7 @@ INVARIANT_EXAMPLES: dict[str, tuple[State, str]] = {
     ),
     "the_receiver_knows_an_id_exactly_when_it_has_an_effect": (
         _world(SPENT, receiver=replace(BUSINESS, effects=())),
-        "identities are kept for ['i'], effects for []",
+        "identities are kept for i, effects for none",
     ),
     "tickets_count_the_effects": (
         _world(SPENT, receiver=_calls(1, effects=(replace(EFFECT, ticket=2),))),
@@ -112,19 +112,19 @@ INVARIANT_EXAMPLES: dict[str, tuple[State, str]] = {
     ),
     "confirmed_exactly_when_a_reservation_is_acknowledged": (
         _world(replace(SPENT, receipt=RECEIPT)),
-        "ticket=1), and acknowledged are []",
+        "ticket 1), and acknowledged are none",
     ),
     "a_stored_receipt_is_for_its_intent": (
         _world(replace(CONFIRMED, receipt=Receipt("i", "q", 1))),
-        "has stored Receipt(intent_id='i', payload='q', ticket=1)",
+        "has stored receipt (intent_id i, payload q, ticket 1)",
     ),
     "a_permit_belongs_to_a_committed_reservation": (
         _world(NEW, hand=(FRESH,)),
-        "worker a holds Permit(ledger='L', intent_id='i', seq=1",
+        "worker a holds permit (ledger L, intent_id i, seq 1",
     ),
     "a_permit_is_in_one_hand": (
         _world(SPENT, hand=(FRESH,), other_hand=(FRESH,)),
-        "2 permits exist for Permit(ledger='L', intent_id='i', seq=1",
+        "2 permits exist for permit (ledger L, intent_id i, seq 1",
     ),
     "a_permit_that_has_entered_is_in_the_call_log": (
         _world(SPENT, hand=(USED,)),
@@ -147,28 +147,28 @@ STEP_EXAMPLES: dict[str, Case] = {
         Confirm("L", "i", 2, RECEIPT),
         Answer.REJECTED,
         _world(SPENT, receiver=Receiver(exists=True, identities=(KNOWN,))),
-        "after rejected the state is State(",
+        "after rejected there is state (",
     ),
     "spent_rises_by_one_exactly_when_a_permit_is_handed_out": (
         _world(SPENT),
         OpenIntent("L", "j", "p", IDEMPOTENT, 1),
         Answer.OPENED,
         _world(TWICE, Intent("j", "p", IDEMPOTENT, 1)),
-        "after opened spent is {('L', 'i'): 2, ('L', 'j'): 0}",
+        "after opened spent is 2 for i in L, 0 for j in L",
     ),
     "a_permit_carries_its_reservation": (
         _world(NEW),
         Reserve("a", "i"),
         Reserved(replace(PERMIT, payload="q")),
         _world(SPENT, hand=(Held(replace(PERMIT, payload="q")),)),
-        "payload='q'",
+        "handed out was permit (ledger L, intent_id i, seq 1, payload q",
     ),
     "a_confirmed_intent_is_final": (
         _world(CONFIRMED),
         Confirm("L", "i", 1, replace(RECEIPT, ticket=2)),
         Answer.ALREADY_CONFIRMED,
         _world(replace(CONFIRMED, receipt=replace(RECEIPT, ticket=2))),
-        "ticket=2",
+        "became intent (intent_id i",
     ),
     "acknowledgements_are_never_taken_back": (
         _world(replace(TWICE, receipt=RECEIPT, reservations=(ACKNOWLEDGED, Reservation(2)))),
@@ -186,14 +186,14 @@ STEP_EXAMPLES: dict[str, Case] = {
         InitReceiver(),
         Answer.READY,
         _world(replace(NEW, cap=3)),
-        "cap=3",
+        "cap 3, spent 0, receipt none, reservations none)",
     ),
     "calls_and_effects_are_never_taken_back": (
         _world(SPENT, receiver=BUSINESS),
         InitLedger("L", "L"),
         Answer.READY,
         _world(SPENT, receiver=replace(BUSINESS, effects=())),
-        "the effects went from (Effect(ticket=1",
+        "the effects went from effect (ticket 1",
     ),
     "a_call_is_logged_exactly_by_entering": (
         _world(SPENT, hand=(FRESH,)),
@@ -207,14 +207,14 @@ STEP_EXAMPLES: dict[str, Case] = {
         Perform("a", "i", 1),
         Received(replace(RECEIPT, ticket=9)),
         _world(SPENT, receiver=BUSINESS, hand=(USED,)),
-        "ticket=9) names the effects []",
+        "ticket 9) names the effects none",
     ),
     "unknown_stops_a_non_idempotent_intent": (
         _world(ONCE),
         Reserve("a", "i"),
         Answer.EXHAUSTED,
         _world(ONCE),
-        "the answer was budget_exhausted, and the intent is Intent(",
+        "the answer was budget_exhausted, to intent (",
     ),
     "a_crash_loses_hands_and_nothing_else": (
         _world(SPENT, hand=(FRESH,)),
@@ -228,14 +228,14 @@ STEP_EXAMPLES: dict[str, Case] = {
         Attempt("a", "i"),
         Confirmed(replace(RECEIPT, ticket=9)),
         _world(CONFIRMED, receiver=BUSINESS),
-        "the attempt brought Receipt(intent_id='i', payload='p', ticket=9)",
+        "the attempt brought receipt (intent_id i, payload p, ticket 9)",
     ),
     "an_intent_is_opened_as_it_was_asked_for": (
         _world(NEW),
         OpenIntent("L", "i", "p", IDEMPOTENT, 9),
         Answer.UNCHANGED,
         _world(NEW),
-        "cap=9) was unchanged, and the intent is Intent(",
+        "cap 9) was unchanged, and the intent is intent (",
     ),
     "a_reservation_is_decided_in_order": (
         _world(replace(CONFIRMED, cap=1)),
@@ -257,7 +257,7 @@ STEP_EXAMPLES: dict[str, Case] = {
             receiver=replace(BUSINESS, identities=(Identity("i", NON_IDEMPOTENT, None),)),
             hand=(USED,),
         ),
-        "and the receiver knows Identity(intent_id='i'",
+        "and the receiver knows identity (intent_id i",
     ),
     "a_confirmation_is_for_its_own_reservation": (
         _world(TWICE),
@@ -270,14 +270,14 @@ STEP_EXAMPLES: dict[str, Case] = {
                 reservations=(ACKNOWLEDGED, Reservation(2, is_acknowledged=True)),
             )
         ),
-        "was confirmed, and Intent(",
+        "was confirmed, and intent (",
     ),
     "only_its_own_worker_changes_a_hand": (
         _world(SPENT, hand=(FRESH,)),
         InitReceiver(),
         Answer.READY,
         _world(SPENT),
-        "InitReceiver() changed the hand of worker a to ()",
+        "init_receiver changed the hand of worker a to ",
     ),
 }
 

@@ -3,13 +3,14 @@
 import copy
 import dataclasses
 import enum
+import re
 from types import ModuleType
 from typing import Any, get_args
 
 import pytest
 
 from model import admission, admission_vocabulary, reservation, reservation_vocabulary
-from model.machine import Machine, action_name, outcome_name
+from model.machine import Machine, action_name, in_words, outcome_name
 from model.scopes import MACHINES, SCOPES
 
 VOCABULARIES: dict[str, ModuleType] = {
@@ -17,6 +18,8 @@ VOCABULARIES: dict[str, ModuleType] = {
     "reservation": reservation_vocabulary,
 }
 STEPS = {"admission": admission.STEPS, "reservation": reservation.STEPS}
+AS_PYTHON = re.compile(r"\w=|\bNone\b|\b(True|False)\b|\b[A-Z][a-z]+[A-Z(.]|[\[{]")
+"""What a value must not show of Python where a sentence names it."""
 
 every_machine = pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES)
 
@@ -139,3 +142,20 @@ def test_two_kinds_of_action_are_never_equal(machine: Machine[Any, Any, Any]) ->
     by_repr = {repr(action) for action in actions}
 
     assert len(by_repr) == len(actions)
+
+
+@every_machine
+def test_in_a_sentence_no_value_reads_as_python(machine: Machine[Any, Any, Any]) -> None:
+    """Every state, action and outcome of TINY is said by the names of its fields."""
+    said = {
+        in_words(value) for step in reachable_steps(machine) for value in step if value is not None
+    }
+
+    assert [each for each in said if AS_PYTHON.search(each)] == []
+
+
+def test_a_text_that_is_no_plain_word_is_quoted() -> None:
+    """So that nobody takes a comma in a payload for the end of it."""
+    action = admission_vocabulary.Admit("r1", "A", "a, b")
+
+    assert str(action) == "admit (request_id r1, tenant A, payload 'a, b')"

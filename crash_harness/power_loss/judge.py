@@ -115,16 +115,16 @@ class Judge:
             found = self._subject.apply(call)
             observed = self._observe()
         except Exception as error:  # noqa: BLE001 - whatever comes out is what is being judged
-            return f"{call!r} was repeated and raised {type(error).__name__}: {error}"
+            return f"{call} was repeated and raised {type(error).__name__}: {error}"
         finally:
             self._subject.restore(*_empty_hands(self._places, state))
         if found != outcome:
-            return f"{call!r} was repeated: expected {outcome!s}, found {found!s}"
+            return f"{call} was repeated: expected {outcome}, found {found}"
         expected = forget_hands(self.machine, after)
         if forget_hands(self.machine, observed) != expected:
-            return f"{call!r} was repeated: expected the state {expected}, found {observed}"
+            return f"{call} was repeated: expected the state {expected}, found {observed}"
         broken = find_broken(MACHINES[self.machine], state, call, found, observed)
-        return None if not broken else f"{call!r} was repeated and breaks {broken[0].name}"
+        return None if not broken else f"{call} was repeated and breaks {broken[0].name}"
 
 
 def _empty_hands(places: list[MemoryPlace], state: Any) -> tuple[Any, Any]:

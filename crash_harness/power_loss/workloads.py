@@ -187,10 +187,10 @@ class Workshop:
         try:
             found = self.subject.apply(action)
         except Exception as error:
-            said = f"{action!r}: expected {outcome!s}, found {_say_error(error)}"
+            said = f"{action}: expected {outcome}, found {_say_error(error)}"
             raise WorkloadDiverged(said) from error
         if found != outcome:
-            raise WorkloadDiverged(f"{action!r}: expected {outcome!s}, found {found!s}")
+            raise WorkloadDiverged(f"{action}: expected {outcome}, found {found!s}")
         return TraceStep(action, outcome, after)
 
     def _take(self, state: Any, action: Any, steps: list[TraceStep]) -> Any:

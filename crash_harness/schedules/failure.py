@@ -25,7 +25,7 @@ from crash_harness.schedules.scenery import build_scene
 from crash_harness.schedules.search import by_switches, follow
 from crash_harness.schedules.stage import Stage
 from model.checking.trace import UNKNOWN
-from model.machine import outcome_name
+from model.machine import in_words, outcome_name
 
 MOST_SHRINKING_RUNS = 5_000
 COLUMN_WIDTH = 46
@@ -125,12 +125,12 @@ def format_failure(failure: ScheduleFailure, repeat: str = "") -> list[str]:
     for problem in failure.problems:
         lines += [f"FAIL: {problem.kind}", f"  {problem.sentence}", f"  {problem.clause}"]
     scene = failure.scene
-    lines += ["", f"{scene.machine}, from {scene.initial!r}"[:400]]
-    lines += [f"  before: {action!r}" for action in scene.setup]
+    lines += ["", f"{scene.machine}, from {scene.initial}"[:400]]
+    lines += [f"  before: {action}" for action in scene.setup]
     lines += [
-        f"  operation {number}: {action!r}" for number, action in enumerate(scene.actions, start=1)
+        f"  operation {number}: {action}" for number, action in enumerate(scene.actions, start=1)
     ]
-    lines += ["", *format_lanes(failure), "", f"left: {failure.final!r}"]
+    lines += ["", *format_lanes(failure), "", f"left: {in_words(failure.final)}"]
     fewest = "; no schedule with fewer fails so" if failure.has_fewest_switches else ""
     lines.append(f"{failure.switches} switches{fewest}")
     lines.append(f"schedule: {' '.join(map(str, failure.schedule))}")

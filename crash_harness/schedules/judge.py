@@ -84,10 +84,10 @@ class Judge:
         )
         if found.verdict is Verdict.PASS:
             return None
-        order = ", ".join(operations[index].process for index in found.order)
-        prefix = f"explained are operations {order}; " if found.order else ""
         kind = UNEXPLAINED if found.verdict is Verdict.FAIL else found.verdict.value
-        return Problem(kind, SENTENCE, prefix + found.reason)
+        order = ", then ".join(f"operation {operations[index].process}" for index in found.order)
+        explained = f"this order explains some of the answers: {order}; " if order else ""
+        return Problem(kind, SENTENCE, explained + found.reason)
 
 
 def _summarise(endings: tuple[Ending, ...]) -> tuple[Any, ...]:

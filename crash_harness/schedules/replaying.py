@@ -154,7 +154,7 @@ def judge_recording(trace: Trace) -> Replay:
         raise ReplayImpossible(len(trace), "the state that the operations left is not recorded")
     steps = trace.steps[trace.alone :]
     failures = tuple(
-        Failure(KIND, "error", RAISED, f"{step.action!r}: {step.observed.found}")
+        Failure(KIND, "error", RAISED, f"{step.action}: {step.observed.found}")
         for step in steps
         if step.outcome is ANY and step.observed is not None
     )

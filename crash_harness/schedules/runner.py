@@ -218,12 +218,12 @@ class Runner:
         if lane.has_given_up():
             self.stage.forget(find_worker_name(run.scene.actions[lane.number - 1]))
         elif lane.error is not None:
-            clause = f"{run.scene.actions[lane.number - 1]!r}: {describe_error(lane.error)}"
+            clause = f"{run.scene.actions[lane.number - 1]}: {describe_error(lane.error)}"
             run.problems.append(
                 Problem("error", "Without a fault no operation meets an error.", clause)
             )
         elif lane.has_open_transaction():
-            clause = f"{run.scene.actions[lane.number - 1]!r} left a transaction open"
+            clause = f"{run.scene.actions[lane.number - 1]} left a transaction open"
             run.problems.append(
                 Problem("transaction", "No operation leaves a transaction open.", clause)
             )

@@ -75,7 +75,7 @@ class Scenery:
         found = _call_alone(stage, action)
         observed = stage.subject.observe()
         if (found, observed) != (outcome, state):
-            raise SettingDiffers(f"{action!r} alone, from {before}: {found} and {observed}")
+            raise SettingDiffers(f"{action} alone, from {before}: {found} and {observed}")
         return stage.subject.image()
 
     def make_scene(self, state: Any, actions: tuple[Any, ...]) -> Scene:
@@ -95,7 +95,7 @@ def build_scene(
         state, outcome = stage.machine.step(state, action)
         found = _call_alone(stage, action)
         if found != outcome:
-            raise SettingDiffers(f"{action!r}, called alone, answered {found}, not {outcome}")
+            raise SettingDiffers(f"{action}, called alone, answered {found}, not {outcome}")
     scene = Scene(stage.machine.name, stage.scope, initial, setup, state, actions)
     return scene, stage.subject.image()
 
@@ -115,4 +115,4 @@ def _call_alone(stage: Stage, action: Any) -> Any:
         return stage.subject.apply(action)
     except Exception as error:
         said = f"{type(error).__name__}: {error}"
-        raise SettingDiffers(f"{action!r}, called alone, raised {said}") from error
+        raise SettingDiffers(f"{action}, called alone, raised {said}") from error

@@ -169,7 +169,7 @@ def format_timeline(history: History, columns: int = TIMELINE_COLUMNS) -> list[s
             row += f"[{str(number).center(max(length - 2, 1), '-')}{end}"
         lines.append(f"{process:<{width}} {row}")
     for number, each in enumerate(history.operations, start=1):
-        lines.append(f"{number:>3}. {each.process:<{width}} {each.action!r} → {each.outcome!s}")
+        lines.append(f"{number:>3}. {each.process:<{width}} {each.action} → {each.outcome}")
     return lines
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from model.checking.explore import Verdict
 from model.checking.history import UNKNOWN, History, Operation
-from model.machine import Machine
+from model.machine import Machine, in_words
 
 DEFAULT_BUDGET = 2_000_000
 """The most steps that a search takes before it gives up."""
@@ -168,8 +168,8 @@ class _Search:
         while following is not None and not following[0] >> index & 1:
             following, outcome = self.take_step(following, index)
         return index, (
-            f"{operation.action!r} of process {operation.process} answered {operation.outcome!s}; "
-            f"behind this prefix the model answers {outcome!s}"
+            f"{operation.action} of process {operation.process} answered {operation.outcome}; "
+            f"after the calls that are explained the model answers {outcome}"
         )
 
 
@@ -205,9 +205,8 @@ def check_history(
     verdict = Verdict.FAIL if is_complete else Verdict.UNDETERMINED
     steps = search.steps
     if best[0] & search.answered == search.answered:
-        reason = (
-            f"every answer is explained, but no order ends in the state that was found: {final}"
-        )
+        left = in_words(final)
+        reason = f"every answer is explained, but no order ends in the state that was found: {left}"
         return Linearizability(verdict, search.order_to(best), None, reason, states, steps)
     stuck, reason = search.explain(best)
     return Linearizability(verdict, search.order_to(best), stuck, reason, states, steps)
