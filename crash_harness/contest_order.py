@@ -52,7 +52,7 @@ def explain(
     mismatches: tuple[str, ...] = ()
     if found.verdict is not Verdict.PASS:
         mismatches = (found.reason,)
-        if found.stuck is None and found.states:
+        if found.verdict is Verdict.FAIL and found.stuck is None:
             differences = [tuple(find_differences(state, after)) for state in found.states]
             mismatches = tuple(
                 f"{path}: the model has {expected!r}, found {value!r}"

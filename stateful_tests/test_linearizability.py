@@ -3,6 +3,7 @@
 import itertools
 import random
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -36,32 +37,54 @@ from stateful_tests.drawn_histories import ADMISSION, CREATED, corrupt, draw_his
 RESERVATION = MACHINES["reservation"]
 TINY = SCOPES["admission"]["TINY"]
 NAIVE_HISTORIES = 10_000
+COARSE_HISTORIES = 2_000
 ADMIT = Admit("r1", "A", "aa")
 
 
 def is_explained_naively(history: History) -> bool:
     """Try every order of every choice of unanswered operations, each from the start."""
-    answered = [each for each in history.operations if each.outcome is not UNKNOWN]
-    unknown = [each for each in history.operations if each.outcome is UNKNOWN]
+    answered = [i for i, each in enumerate(history.operations) if each.outcome is not UNKNOWN]
+    unknown = [i for i, each in enumerate(history.operations) if each.outcome is UNKNOWN]
     for count in range(len(unknown) + 1):
         for chosen in itertools.combinations(unknown, count):
-            if any(_runs(order) for order in itertools.permutations([*answered, *chosen])):
+            if any(_runs(history, order) for order in itertools.permutations([*answered, *chosen])):
                 return True
     return False
 
 
-def _runs(order: tuple[Operation, ...]) -> bool:
+def _runs(history: History, order: tuple[int, ...]) -> bool:
     """Tell whether an order respects real time and gives every recorded outcome."""
-    for index, operation in enumerate(order):
-        for later in order[index + 1 :]:
-            if later.returned is not None and later.returned < operation.called:
-                return False
+    for place, index in enumerate(order):
+        if any(_must_precede(history, later, index) for later in order[place + 1 :]):
+            return False
     state = CREATED
-    for operation in order:
+    for index in order:
+        operation = history.operations[index]
         state, outcome = ADMISSION.step(state, operation.action)
         if operation.outcome is not UNKNOWN and outcome != operation.outcome:
             return False
     return True
+
+
+def _must_precede(history: History, first: int, second: int) -> bool:
+    """Tell whether an operation ended before another one, by the clock or in its own process."""
+    one, other = history.operations[first], history.operations[second]
+    if one.process == other.process:
+        return first < second
+    return one.returned is not None and one.returned < other.called
+
+
+def make_coarse(history: History, tick: int) -> History:
+    """Return a history as a coarser clock shows it: many of its times are equal."""
+    operations = [
+        replace(
+            each,
+            called=each.called // tick,
+            returned=None if each.returned is None else each.returned // tick,
+        )
+        for each in history.operations
+    ]
+    return History(history.machine, tuple(operations))
 
 
 @pytest.mark.parametrize("part", range(10))
@@ -80,6 +103,50 @@ def test_the_checker_agrees_with_a_naive_one(part: int) -> None:
 
     assert verdicts[Verdict.PASS] > 500
     assert verdicts[Verdict.FAIL] > 100
+
+
+def test_the_checker_agrees_with_a_naive_one_at_equal_times() -> None:
+    """On a coarse clock, on which calls and returns meet, both give the same verdict too."""
+    chance = random.Random(7)
+    verdicts = {Verdict.PASS: 0, Verdict.FAIL: 0}
+    meetings = 0
+
+    for number in range(COARSE_HISTORIES):
+        history = draw_history(chance, processes=2, length=chance.randint(3, 5), unknowns=1)
+        history = make_coarse(history, chance.randint(2, 20))
+        if number % 2:
+            history = corrupt(chance, history)
+        found = check_history(ADMISSION, CREATED, history)
+        assert (found.verdict is Verdict.PASS) is is_explained_naively(history), history
+        verdicts[found.verdict] += 1
+        meetings += _count_meetings(history)
+
+    assert verdicts[Verdict.PASS] > 500
+    assert verdicts[Verdict.FAIL] > 100
+    assert meetings > 1_000
+
+
+def _count_meetings(history: History) -> int:
+    """Return how many calls a process made at the very time at which it was answered."""
+    pairs = itertools.combinations(history.operations, 2)
+    return sum(a.process == b.process and a.returned == b.called for a, b in pairs)
+
+
+def test_a_process_takes_its_calls_one_after_another_at_equal_times() -> None:
+    """What a process calls at the time of its last answer has no place before that answer."""
+    history = make_history(
+        "admission",
+        [
+            Operation("w1", ADMIT, Answer.REPLAY, 0, 5),
+            Operation("w1", ADMIT, Answer.ACCEPTED, 5, 7),
+            Operation("w2", ADMIT, Answer.REPLAY, 1, 8),
+        ],
+    )
+
+    found = check_history(ADMISSION, CREATED, history)
+
+    assert found.verdict is Verdict.FAIL
+    assert found.stuck == 0
 
 
 def test_eight_processes_with_twelve_calls_each_are_judged_within_seconds() -> None:
@@ -200,6 +267,21 @@ def test_a_search_without_budget_is_undetermined() -> None:
     found = check_history(ADMISSION, CREATED, history, budget=3)
 
     assert found.verdict is Verdict.UNDETERMINED
+    assert found.stuck is None
+    assert found.reason.startswith(f"gave up after {found.steps} steps")
+
+
+def test_a_search_that_gives_up_blames_neither_an_answer_nor_the_state() -> None:
+    """A right history is not called wrong because there was no time to see that it is right."""
+    history = make_history("admission", [Operation("a", ADMIT, Answer.ACCEPTED, 1, 2)])
+    accepted = ADMISSION.step(CREATED, ADMIT)[0]
+
+    for final in (None, accepted):
+        found = check_history(ADMISSION, CREATED, history, budget=0, final=final)
+
+        assert found.verdict is Verdict.UNDETERMINED
+        assert "answers" not in found.reason
+        assert "no order" not in found.reason
 
 
 def _dispatch_state() -> Any:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from model.checking.explore import Verdict
-from model.checking.history import UNKNOWN, History, Operation
+from model.checking.history import UNKNOWN, History
 from model.machine import Machine, in_words
 
 DEFAULT_BUDGET = 2_000_000
@@ -34,8 +34,9 @@ class Linearizability:
     `order` holds the operations by their index in the history, in the order in which they ended:
     all that were answered if the verdict is `pass`, otherwise the longest prefix that could be
     explained. `stuck` is the operation that has no place behind that prefix, and `reason` says
-    why the model does not give its outcome there. `states` are those in which the longest prefix
-    can end; `steps` counts the steps of the model that were taken.
+    why the model does not give its outcome there; a search that gave up knows neither.
+    `states` are those in which the longest prefix can end; `steps` counts the steps of the model
+    that were taken.
     """
 
     verdict: Verdict
@@ -69,7 +70,9 @@ class _Search:
         for index, operation in enumerate(history.operations):
             if operation.returned is not None:
                 self.answered |= 1 << index
-        self.predecessors = [self.find_predecessors(each) for each in history.operations]
+        self.predecessors = [
+            self.find_predecessors(index) for index in range(len(history.operations))
+        ]
         self.by_return = sorted(
             range(len(history.operations)),
             key=lambda index: (
@@ -81,12 +84,17 @@ class _Search:
         self.best: Configuration | None = None
         self.steps = 0
 
-    def find_predecessors(self, operation: Operation) -> int:
-        """Return the set of operations that had returned before this one was called."""
+    def find_predecessors(self, index: int) -> int:
+        """Return the set of operations that had returned before this one was called.
+
+        An earlier operation of the same process had, also where the clock shows one time for both.
+        """
+        operation = self.operations[index]
         mask = 0
-        for index, other in enumerate(self.operations):
-            if other.returned is not None and other.returned < operation.called:
-                mask |= 1 << index
+        for number, other in enumerate(self.operations):
+            is_own = number < index and other.process == operation.process
+            if is_own or (other.returned is not None and other.returned < operation.called):
+                mask |= 1 << number
         return mask
 
     def list_candidates(self, configuration: Configuration) -> list[int]:
@@ -202,11 +210,13 @@ def check_history(
         return Linearizability(Verdict.PASS, order, None, "", (goal[2],), search.steps)
     best = search.best or (0, (), initial)
     states = tuple({each[2]: None for each in search.links if each[0] == best[0] and not each[1]})
-    verdict = Verdict.FAIL if is_complete else Verdict.UNDETERMINED
-    steps = search.steps
+    order, steps, stuck = search.order_to(best), search.steps, None
+    if not is_complete:
+        reason = f"gave up after {steps:,} steps; the order is the longest prefix so far"
+        return Linearizability(Verdict.UNDETERMINED, order, stuck, reason, states, steps)
     if best[0] & search.answered == search.answered:
         left = in_words(final)
         reason = f"every answer is explained, but no order ends in the state that was found: {left}"
-        return Linearizability(verdict, search.order_to(best), None, reason, states, steps)
-    stuck, reason = search.explain(best)
-    return Linearizability(verdict, search.order_to(best), stuck, reason, states, steps)
+    else:
+        stuck, reason = search.explain(best)
+    return Linearizability(Verdict.FAIL, order, stuck, reason, states, steps)
