@@ -159,7 +159,7 @@ def test_a_loss_names_the_write_and_the_fact_that_was_lost(smallest_loss: Loss) 
     assert "frame of page" in smallest_loss.lost[0]
     assert "one commit of it returned" in smallest_loss.acknowledged
     assert smallest_loss.clause in text
-    assert "an_acknowledged_step_survives_a_power_loss" in text
+    assert "a_returned_commit_survives_a_power_loss" in text
 
 
 def test_a_loss_is_a_trace_like_any_other(smallest_loss: Loss) -> None:

@@ -153,6 +153,9 @@ def test_the_trace_of_a_lost_power_is_a_shortest_one() -> None:
     assert crash is not None
     assert crash.ending is Ending.POWER_LOSS
     assert crash.details
+    observed = report.trace.steps[-1].observed
+    assert observed is not None
+    assert observed.expected.endswith("which returned before its answer")
 
 
 @pytest.mark.parametrize(

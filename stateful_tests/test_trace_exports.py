@@ -13,6 +13,7 @@ import pytest
 
 import conformance.sqlite
 from conformance.implementation import Implementation
+from model.admission_vocabulary import QUEUED, Limits, Record, State
 from model.checking.trace import UNKNOWN, CrashPoint, Ending, Trace, TraceStep, Turn
 from model.checking.trace_itf import dump_itf, from_itf, read_value, to_itf, write_value
 from model.checking.trace_mermaid import format_mermaid
@@ -20,9 +21,9 @@ from model.checking.trace_pytest import NotExportable, format_pytest
 from model.checking.trace_report import TraceReport
 from model.checking.trace_shapes import VOCABULARIES, TraceFormatError, find_shape
 from model.checking.trace_text import NARRATORS, format_report
-from model.checking.trace_words import describe_changes, describe_differences
+from model.checking.trace_words import describe_changes, describe_differences, list_state
 from model.machine import outcome_name
-from model.scopes import MACHINES
+from model.scopes import MACHINES, SCOPES
 from stateful_tests.trace_examples import (
     FAULTY_ADMISSION,
     TINY,
@@ -122,6 +123,44 @@ def test_every_call_can_be_told_and_explained(machine: str) -> None:
     assert len(told) > 10
 
 
+def test_both_values_of_a_field_are_said_where_it_differs() -> None:
+    """A size that is not the payload's is said with the right one, which is nowhere else."""
+    limits = Limits(1, 3, 1, 3, 3)
+    right = State(limits, records=(Record("r1", "A", "中", 3, 1, QUEUED, 0, None),))
+    wrong = State(limits, records=(Record("r1", "A", "中", 1, 1, QUEUED, 0, None),))
+
+    narrator = NARRATORS["admission"]
+
+    assert describe_differences(narrator, right, wrong) == ["r1: size_bytes is 1, specified 3"]
+    assert describe_changes(narrator, wrong, right) == ["r1: size_bytes 1 → 3"]
+    assert not any("size_bytes" in line for line in list_state(narrator, right))
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_every_start_has_a_name(machine: str) -> None:
+    """The states that TINY starts from are told apart by a few words."""
+    starts = MACHINES[machine].initial_states(SCOPES[machine]["TINY"])
+
+    names = [NARRATORS[machine].describe_store(start) for start in starts]
+
+    assert names[0] == "an absent store"
+    assert len(set(names)) == len(names)
+
+
+def test_a_store_at_the_start_is_shown_below_the_title() -> None:
+    """The title says what it is like; what it holds has a line for each thing."""
+    start = MACHINES["admission"].initial_states(SCOPES["admission"]["TINY"])[1]
+    trace = Trace("admission", "TINY", start, ())
+
+    text = format_report(TraceReport(trace, ""))
+
+    title = "no steps from a store with one queued record near the generation limit:"
+    assert (
+        f"admission TINY, {title}\n\n  The store at the start:\n    limits: global_slots 1" in text
+    )
+    assert "\n    r1: state queued, tenant A" in text
+
+
 def test_nothing_in_a_trace_is_obeyed_by_a_terminal() -> None:
     """Control characters of a file come out as escapes."""
     report = find_violation()
@@ -141,6 +180,18 @@ def test_a_crash_and_a_missing_answer_are_told() -> None:
     assert "→ no answer: nobody knows" in text
     assert "✗ exit at: admit / after commit, one commit before it" in text
     assert "step 2  begin immediate  (blocked)" in text
+
+
+def test_a_step_that_never_answered_is_explained_without_an_answer() -> None:
+    """Nobody can say what it answered, so the explanation says what it left."""
+    report = find_divergence("reservation")
+    *before, last = report.trace.steps
+    trace = replace(report.trace, steps=(*before, replace(last, outcome=UNKNOWN)))
+
+    text = " ".join(format_report(replace(report, trace=trace)).split())
+
+    assert "ended before its answer arrived. What is left is wrong: i1 in L1: spent is 0" in text
+    assert "the answer is no answer" not in text
 
 
 def crashed_report() -> TraceReport:

@@ -117,7 +117,7 @@ def format_failed_histories(report: HistoryReport) -> Sequence[str]:
         lines += [
             f"{failed.judged.verdict}: history {failed.run} of {report.machine}",
             *format_timeline(failed.history),
-            f"longest explained prefix, by number: {order}",
+            f"as far as an order explains the answers, by number: {order}",
             *failed.judged.reason.splitlines(),
         ]
     return lines

@@ -24,7 +24,7 @@ from model.machine import action_name
 
 SENTENCES: Mapping[str, tuple[str, str]] = {
     "lost": (
-        "an_acknowledged_step_survives_a_power_loss",
+        "a_returned_commit_survives_a_power_loss",
         "Every step whose commit has returned is there after a power loss.",
     ),
     "premature": (
@@ -223,12 +223,22 @@ def _build_trace(examined: Examined, clause: str) -> Trace:
     if not point.recording.trace(point.moment.operation + 1).steps:
         return point.recording.trace(0)
     origin, steps = trace_through(examined)
-    promised = count(point.moment.commits_returned, "commit")
-    expected = f"the state after {promised} of the last step, or what had begun"
+    expected = _describe_expected(point.moment)
     observed = Observed("crash", expected, clause, state=examined.reading.state)
     last = replace(steps[-1], after=point.allowed[0], observed=observed)
     recording = point.recording
     return Trace(recording.machine, recording.scope.name, origin, (*steps[:-1], last))
+
+
+def _describe_expected(moment: Moment) -> str:
+    """Return which state had been promised when the power went."""
+    if moment.is_acknowledged:
+        return "the state after the last step, whose answer had arrived"
+    begun = ", or what it had begun" if moment.commits_begun > moment.commits_returned else ""
+    if not moment.commits_returned:
+        return f"the state before the last step{begun}"
+    returned = count(moment.commits_returned, "commit")
+    return f"the state after {returned} of the last step, which returned before its answer{begun}"
 
 
 def build_report(loss: Loss, repeat: str) -> TraceReport:

@@ -8,6 +8,7 @@ from dataclasses import fields
 
 from model.admission_vocabulary import (
     DONE,
+    GENERATION_MAX,
     INFLIGHT,
     OUTSTANDING,
     QUARANTINED,
@@ -37,6 +38,7 @@ from model.checking.trace_words import (
     Hop,
     Narrator,
     count,
+    imply,
     put_entity,
     quote,
     say_name,
@@ -104,13 +106,24 @@ def list_entities(state: State) -> Entities:
             "generation": str(record.generation),
             "lease": say_value(record.lease),
         }
-        if record.size_bytes != len(record.payload.encode()):
-            values["size_bytes"] = str(record.size_bytes)
+        is_right = record.size_bytes == len(record.payload.encode())
+        values["size_bytes"] = imply(str(record.size_bytes), is_implied=is_right)
         put_entity(entities, say_name(record.request_id), values)
     for effect in state.effects:
         values = {"value": effect.value, "sequence": str(effect.sequence)}
         put_entity(entities, f"effect of {say_name(effect.request_id)}", values)
     return entities
+
+
+def describe_store(state: State) -> str:
+    """Return what a store is like, in a few words: "a store with one queued record"."""
+    if state.limits is None:
+        return "an absent store"
+    if len(state.records) != 1:
+        return f"a store with {count(len(state.records), 'record')}"
+    (record,) = state.records
+    is_old = record.generation >= GENERATION_MAX - 1
+    return f"a store with one {record.state} record{' near the generation limit' * is_old}"
 
 
 def list_outstanding(records: Iterable[Record], tenant: str | None, *, with_bytes: bool) -> str:
@@ -328,5 +341,11 @@ def _name_worker(trace: Trace, index: int) -> str:
 
 
 ADMISSION_NARRATOR = Narrator(
-    describe_action, describe_outcome, list_entities, explain_outcome, LESSONS, find_hops
+    describe_action,
+    describe_outcome,
+    list_entities,
+    explain_outcome,
+    LESSONS,
+    find_hops,
+    describe_store,
 )

@@ -10,6 +10,8 @@ from model.checking.trace_words import (
     Entities,
     Hop,
     Narrator,
+    count,
+    imply,
     join_words,
     put_entity,
     quote,
@@ -122,14 +124,22 @@ def list_entities(state: State) -> Entities:
             values = {"stage": held.stage.value}
             ledger = find_ledger(state, worker.ledger)
             intent = find_intent(ledger, permit.intent_id)
-            if intent is None or permit.payload != intent.payload:
-                values["payload"] = quote(permit.payload)
-            if intent is None or permit.safety is not intent.safety:
-                values["safety"] = permit.safety.value
-            if permit.ledger != ledger.name:
-                values["ledger"] = say_name(permit.ledger)
+            is_same = intent is not None and permit.payload == intent.payload
+            is_as_safe = intent is not None and permit.safety is intent.safety
+            is_own = permit.ledger == ledger.name
+            values["payload"] = imply(quote(permit.payload), is_implied=is_same)
+            values["safety"] = imply(permit.safety.value, is_implied=is_as_safe)
+            values["ledger"] = imply(say_name(permit.ledger), is_implied=is_own)
             put_entity(entities, own, values)
     return entities
+
+
+def describe_store(state: State) -> str:
+    """Return what ledgers and receiver are like, in a few words: "a store with one intent"."""
+    if not state.receiver.exists and all(ledger.name is None for ledger in state.ledgers):
+        return "an absent store"
+    intents = sum(len(ledger.intents) for ledger in state.ledgers)
+    return f"a store with {count(intents, 'intent')}"
 
 
 def _put_ledger(entities: Entities, ledger: Ledger) -> None:
@@ -150,7 +160,7 @@ def _put_receiver(entities: Entities, receiver: Receiver) -> None:
     entities[RECEIVER] = {"exists": say_value(receiver.exists)}
     for call, times in Counter(receiver.calls).items():
         name = f"call of {say_name(call.ledger)}: {_say_permit(call.intent_id, call.seq)}"
-        put_entity(entities, name, {} if times == 1 else {"times": str(times)})
+        put_entity(entities, name, {"times": imply(str(times), is_implied=times == 1)})
     for identity in receiver.identities:
         payload = "none" if identity.payload is None else quote(identity.payload)
         values = {"safety": identity.safety.value, "payload": payload}
@@ -305,5 +315,11 @@ def _has_entered(trace: Trace, index: int) -> bool:
 
 
 RESERVATION_NARRATOR = Narrator(
-    describe_action, describe_outcome, list_entities, explain_outcome, {}, find_hops
+    describe_action,
+    describe_outcome,
+    list_entities,
+    explain_outcome,
+    {},
+    find_hops,
+    describe_store,
 )

@@ -20,6 +20,7 @@ from model.checking.trace_words import (
     describe_changes,
     describe_differences,
     join_words,
+    list_state,
     make_printable,
     tell_apart,
     tidy_clause,
@@ -32,6 +33,13 @@ NARRATORS: Mapping[str, Narrator] = {
 }
 WIDTH = 96
 RAISED = ("exception", "schema")
+TITLES = {
+    "conformance": "the implementation parts from the specification",
+    "schedule": "calls at the same time go wrong",
+    "crash": "a crash leaves what it must not leave",
+    "power loss": "a power loss breaks a promise",
+}
+"""What a failure is called where its kind is no kind of property."""
 SEEN_BY_ITSELF = ("outcome", "state", "crash", "unanswered")
 """Kinds of what differs that a step shows by the outcomes and the states of both sides."""
 MOST_LINE = 400
@@ -87,7 +95,8 @@ def format_report(report: TraceReport) -> str:
         lines += [f"FAIL: {title_failure(failure)}", *_wrap(failure.sentence, "  ")]
     if report.failures:
         lines += [""]
-    lines += [title_trace(trace), "", *format_steps(trace), *_format_schedule(trace)]
+    lines += [title_trace(trace), *_format_start(trace)]
+    lines += ["", *format_steps(trace), *_format_schedule(trace)]
     if report.failures:
         lines += ["", *_format_explanation(trace, report.failures)]
     versions = report.versions
@@ -113,12 +122,10 @@ def _wrap(text: str, indent: str, first: str | None = None) -> list[str]:
 
 def title_failure(failure: Failure) -> str:
     """Return what a failure is called."""
-    if failure.kind == "conformance":
-        return f"the implementation parts from the specification ({failure.name})"
-    if failure.kind == "schedule":
-        return f"calls at the same time go wrong ({failure.name})"
     if failure.kind == "replay":
         return "the specification is not as it was recorded"
+    if failure.kind in TITLES:
+        return f"{TITLES[failure.kind]} ({failure.name})"
     return f"the {failure.kind} {failure.name}"
 
 
@@ -130,13 +137,16 @@ def title_trace(trace: Trace) -> str:
 
 
 def describe_start(trace: Trace) -> str:
-    """Return where a trace starts: nothing there yet, or what there is, in short."""
-    machine = MACHINES[trace.machine]
-    if not machine.snapshot(trace.initial):
-        return "an absent store"
-    entities = NARRATORS[trace.machine].list_entities(trace.initial)
-    values = [f"{name} ({', '.join(map(' '.join, e.items()))})" for name, e in entities.items()]
-    return f"a store with {'; '.join(values)}"
+    """Return where a trace starts, in a few words."""
+    return NARRATORS[trace.machine].describe_store(trace.initial)
+
+
+def _format_start(trace: Trace) -> list[str]:
+    """Return what is there at the start; no line where the store is absent."""
+    if not MACHINES[trace.machine].snapshot(trace.initial):
+        return []
+    held = list_state(NARRATORS[trace.machine], trace.initial)
+    return ["", "  The store at the start:", *(f"    {line}" for line in held)]
 
 
 def format_steps(trace: Trace) -> list[str]:
@@ -178,7 +188,7 @@ def describe_outcome(machine: str, outcome: Any) -> str:
     if outcome is UNKNOWN:
         return "no answer: nobody knows"
     if outcome is ANY:
-        return "an outcome, as some order gives it"
+        return "any outcome that some order of the calls gives"
     return NARRATORS[machine].describe_outcome(outcome)
 
 
@@ -225,7 +235,7 @@ def describe_state_change(narrator: Narrator, before: Any, after: Any) -> list[s
     if after is None:
         return ["(nobody looked at the state here)"]
     if before is None:
-        return ["(the state before is not known)"]
+        return ["(what it changed is not known: nobody looked at the state before)"]
     return describe_changes(narrator, before, after)
 
 
@@ -346,14 +356,7 @@ def _explain_divergence(trace: Trace, step: TraceStep, observed: Observed) -> li
     if observed.kind == "snapshot":
         said = f"After step {len(trace)} the snapshot of the implementation has {observed.found}"
         return [f"{said}. Specified is {_end(observed.expected)}"]
-    before = trace.states[-2]
-    action = NARRATORS[trace.machine].describe_action(step.action)
-    because = ""
-    if before is not None and step.outcome is not UNKNOWN:
-        because = explain_outcome(trace.machine, before, step.action, step.outcome)
-    expected = describe_outcome(trace.machine, step.outcome)
-    said = f"In step {len(trace)}, {action}, the answer is {expected}"
-    said += f", because {because}." if because else "."
+    said = _say_specified(trace, step)
     if observed.kind == "outcome":
         return [f"{said} The implementation answers {observed.found}."]
     if observed.kind == "schema":
@@ -362,14 +365,29 @@ def _explain_divergence(trace: Trace, step: TraceStep, observed: Observed) -> li
     if observed.kind in RAISED:
         return [f"{said} The implementation raises {_end(observed.found)}"]
     if observed.kind == "state":
-        return [
-            f"{said} The implementation answers so too, but in its state: {_end(observed.found)}"
-        ]
+        wrong = "The implementation answers so too, but in its state"
+        if step.outcome is UNKNOWN:
+            wrong = "What is left is wrong"
+        return [f"{said} {wrong}: {_end(observed.found)}"]
     return [
         said,
-        f"Specified is ({observed.kind}): {_end(observed.expected)}",
+        f"Expected was: {_end(observed.expected)}",
         f"Found was: {_end(observed.found)}",
     ]
+
+
+def _say_specified(trace: Trace, step: TraceStep) -> str:
+    """Say what the last step answers, and why; or that it ended before it could answer."""
+    action = NARRATORS[trace.machine].describe_action(step.action)
+    if step.outcome is UNKNOWN:
+        return f"Step {len(trace)}, {action}, ended before its answer arrived."
+    before = trace.states[-2]
+    because = ""
+    if before is not None:
+        because = explain_outcome(trace.machine, before, step.action, step.outcome)
+    expected = describe_outcome(trace.machine, step.outcome)
+    said = f"In step {len(trace)}, {action}, the answer is {expected}"
+    return said + (f", because {because}." if because else ".")
 
 
 def _end(said: str) -> str:

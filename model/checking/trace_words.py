@@ -11,13 +11,21 @@ from enum import StrEnum
 from typing import Any
 
 from model.checking.trace import Trace
-from model.machine import outcome_name
+from model.machine import in_words, outcome_name
 
 MOST_CHARACTERS = 24
 MOST_NAME_CHARACTERS = 40
 _PLAIN_NAME = re.compile(r"[\w.:@/-]+")
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _ENUM_MEMBER = re.compile(r"\b[A-Z][A-Za-z]+\.([A-Z_]+)\b")
+_NONE = re.compile(r"\bNone\b")
+
+
+class Implied(str):
+    """A field that the others of its entity imply: it is said only where it is not as they say."""
+
+    __slots__ = ()
+
 
 Entities = dict[str, dict[str, str]]
 """What a state is made of, by name: "r1" → its fields, each said in a word or two."""
@@ -42,7 +50,8 @@ class Narrator:
     `explain_outcome` says why the specification gives this outcome in this state, as a clause
     that can follow "because". `lessons` have for some properties, by name, what is false after
     the last step of a trace, said with its values; they return None where nothing is.
-    `find_hops` has the messages of one step of a trace.
+    `find_hops` has the messages of one step of a trace. `describe_store` says in a few words what a
+    state is like.
     """
 
     describe_action: Callable[[Any], str]
@@ -51,6 +60,7 @@ class Narrator:
     explain_outcome: Callable[[Any, Any, Any], str]
     lessons: Mapping[str, Callable[[Trace], str | None]]
     find_hops: Callable[[Trace, int], tuple[Hop, ...]]
+    describe_store: Callable[[Any], str]
 
 
 def quote(text: str) -> str:
@@ -102,12 +112,12 @@ def tell_apart(narrator: Narrator, expected: Any, found: Any) -> tuple[str, str]
     said = narrator.describe_outcome(expected), narrator.describe_outcome(found)
     if said[0] != said[1] or expected == found:
         return said
-    return tidy_clause(repr(expected)), tidy_clause(repr(found))
+    return in_words(expected), in_words(found)
 
 
 def tidy_clause(clause: str) -> str:
-    """Return a clause with enum members as their words."""
-    return _ENUM_MEMBER.sub(lambda member: member[1].lower(), clause)
+    """Return a clause with enum members as their words, and None as "none"."""
+    return _NONE.sub("none", _ENUM_MEMBER.sub(lambda member: member[1].lower(), clause))
 
 
 def put_entity(entities: Entities, name: str, fields: dict[str, str]) -> None:
@@ -118,6 +128,12 @@ def put_entity(entities: Entities, name: str, fields: dict[str, str]) -> None:
         unique = f"{name}, the same again ({twin})"
         twin += 1
     entities[unique] = fields
+
+
+def list_state(narrator: Narrator, state: Any) -> list[str]:
+    """Return what a state is made of, a line for each entity."""
+    entities = narrator.list_entities(state)
+    return [f"{name}{_list_fields(fields)}" for name, fields in entities.items()]
 
 
 def describe_changes(narrator: Narrator, before: Any, after: Any) -> list[str]:
@@ -170,5 +186,16 @@ def _describe_order(right: list[str], wrong: list[str]) -> str:
 
 
 def _list_fields(fields: Mapping[str, str]) -> str:
-    present = [f"{name} {value}" for name, value in fields.items() if value not in ("none", "no")]
+    said = leave_implied(fields).items()
+    present = [f"{name} {value}" for name, value in said if value not in ("none", "no")]
     return f": {', '.join(present)}" if present else ""
+
+
+def imply(value: str, *, is_implied: bool) -> str:
+    """Return a value of a field, marked where the other fields imply it."""
+    return Implied(value) if is_implied else value
+
+
+def leave_implied(fields: Mapping[str, str]) -> dict[str, str]:
+    """Return the fields that the others do not imply."""
+    return {name: value for name, value in fields.items() if not isinstance(value, Implied)}

@@ -152,7 +152,7 @@ def test_a_call_of_a_history_is_announced_as_it_is_shown(visit: Visit, history: 
 
     said = page.locator("#said[aria-live='polite']").text_content() or ""
     assert "Call 3, p2: admit r2 of B" in said
-    assert "no place behind the longest prefix" in said
+    assert "no place in any order" in said
     assert page.locator(".chart a.current rect.stuck").count() == 1
 
 

@@ -62,7 +62,7 @@ def _draw_reason(history: History, judged: Linearizability) -> Markup:
     *lines, last = judged.reason.splitlines()
     narrator = NARRATORS[history.machine]
     states = [
-        draw_state("The state behind that prefix", compare_states(narrator, None, state), SAID)
+        draw_state("The state after these calls", compare_states(narrator, None, state), SAID)
         for state in judged.states[:1]
     ]
     return element(
@@ -75,7 +75,7 @@ def _draw_reason(history: History, judged: Linearizability) -> Markup:
         ),
         element(
             "div",
-            element("p", f"The longest prefix that can be explained: {order}."),
+            element("p", f"As far as an order explains the answers, it is: {order}."),
             *states,
             class_="explanation",
         ),
@@ -198,7 +198,7 @@ def _find_place(number: int, judged: Linearizability) -> str:
     """Return where a call stands in the order, in words."""
     if number in judged.order:
         return f"place {judged.order.index(number) + 1} in the order"
-    return "no place behind the longest prefix" if number == judged.stuck else ""
+    return "no place in any order" if number == judged.stuck else ""
 
 
 def _draw_stage(history: History, judged: Linearizability) -> Markup:

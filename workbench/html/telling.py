@@ -21,6 +21,7 @@ from model.checking.trace_text import (
 )
 from model.checking.trace_words import (
     Hop,
+    Implied,
     Narrator,
     describe_changes,
     describe_differences,
@@ -138,8 +139,14 @@ def _compare_entity(
         names = dict.fromkeys((*new, *old))
         fields = [FieldView(field, old.get(field), new.get(field)) for field in names]
         mark = Mark.CHANGED if any(each.mark is not Mark.SAME for each in fields) else Mark.SAME
-    shown = [each for each in fields if not {each.before, each.now} <= {None, *ABSENT_VALUES}]
-    return EntityView(name, mark, tuple(shown or fields))
+    said = [each for each in fields if not _is_implied(each)]
+    shown = [each for each in said if not {each.before, each.now} <= {None, *ABSENT_VALUES}]
+    return EntityView(name, mark, tuple(shown or said))
+
+
+def _is_implied(field: FieldView) -> bool:
+    """Tell whether the other fields say this one, then and now."""
+    return field.mark is Mark.SAME and isinstance(field.now, Implied)
 
 
 # ── Moments ───────────────────────────────────────────────────────────────────────────────

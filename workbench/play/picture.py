@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from model.checking.trace_words import Entities, Narrator
+from model.checking.trace_words import Entities, Implied, Narrator
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +72,12 @@ class View:
     ) -> Card:
         """Return an entity as a card; `state` is told apart from the other facts."""
         fields = self.now.get(name, {})
-        facts = tuple(
+        said = (
             self._state_fact(name, each, value)
             for each, value in fields.items()
             if each not in without
         )
+        facts = tuple(fact for fact in said if not _is_implied(fact))
         return Card(
             name=title or name,
             state=fields.get("state", ""),
@@ -103,6 +104,11 @@ class View:
             Gone(name, is_by_the_step=False) for name in self.other or {} if name not in self.now
         ]
         return (*lost, *missing)
+
+
+def _is_implied(fact: Fact) -> bool:
+    """Tell whether the other facts say this one, here and wherever it is compared with."""
+    return isinstance(fact.value, Implied) and fact.was is None and fact.unlike is None
 
 
 def _differ(others: Entities | None, name: str, each: str, value: str) -> str | None:
