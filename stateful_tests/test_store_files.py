@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +135,8 @@ def test_a_path_that_is_no_file_is_an_error_of_the_storage(tmp_path: Path) -> No
         admission.init(tmp_path)
     with pytest.raises(sqlite3.OperationalError):
         admission.init(tmp_path / "no folder" / "store")
+    with pytest.raises(sqlite3.OperationalError):
+        AdmissionStore(tmp_path / ("too long" * 100))
 
 
 def test_a_path_with_a_nul_is_invalid(tmp_path: Path) -> None:
@@ -163,6 +165,21 @@ def test_a_connection_has_the_settings_that_stand_in_the_pragmas(tmp_path: Path)
         "busy_timeout": (10_000,),
     }
     assert PRAGMAS.busy_timeout_ms == 10_000
+
+
+@pytest.mark.parametrize(
+    ("synchronous", "code"), [("off", 0), ("normal", 1), ("full", 2), ("extra", 3)]
+)
+def test_each_word_for_synchronous_is_the_setting_of_that_name(
+    synchronous: str, code: int, tmp_path: Path
+) -> None:
+    """SQLite reads the setting back as a number; `connect` compares it with its own."""
+    pragmas = replace(PRAGMAS, synchronous=synchronous)
+    path = tmp_path / "store"
+    admission.init(path)
+
+    with closing(connect(path, create=False, pragmas=pragmas)) as connection:
+        assert connection.execute("pragma synchronous").fetchone() == (code,)
 
 
 def test_the_defaults_are_those_of_the_protocol(tmp_path: Path) -> None:

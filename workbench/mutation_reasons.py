@@ -37,6 +37,7 @@ class Reason:
 IS_FOR_EQUALS = r"ReplaceComparisonOperator_(Is_Eq|IsNot_NotEq)"
 MODELS = r"model/.*"
 STORES = r"impl/sqlite/(admission_store|reservation|receiver)\.py"
+CONNECTION = r"impl/sqlite/connection\.py"
 
 REASONS = (
     Reason(
@@ -48,6 +49,29 @@ REASONS = (
         "a query of one column: its last is its first",
         edit=r"^\+.*(expect_row\(.*\)|row)\[ -1\]",
         file=STORES,
+    ),
+    Reason(
+        "a query of one column: its last is its first",
+        edit=r"^-            \)\[0\],$|^-    return expect_row\(connection\.execute\(f\"pragma",
+        file=CONNECTION,
+        operator="NumberReplacer",
+    ),
+    Reason(
+        "a protocol is for the checker of types",
+        edit=r"^ +\"\"\"(What a statement leaves behind|The whole of the interface)",
+        file=CONNECTION,
+        operator="RemoveDecorator",
+    ),
+    Reason(
+        "another pause, or a thousandth more or less of the time that is waited",
+        edit=r"^-RETRY_PAUSE_SECONDS|^-    deadline_seconds = .* / 1000$",
+        file=CONNECTION,
+        operator="NumberReplacer",
+    ),
+    Reason(
+        "the first statement on each connection sets the busy timeout",
+        edit=r"^-    return sqlite3\.connect\(.*timeout=0\)$",
+        file=CONNECTION,
     ),
     Reason(
         "nothing changes a value in place, whether that is forbidden or not",
