@@ -52,7 +52,7 @@ REASONS = (
     ),
     Reason(
         "a query of one column: its last is its first",
-        edit=r"^-            \)\[0\],$|^-    return expect_row\(connection\.execute\(f\"pragma",
+        edit=r"^\+            \)\[ -1\],$|^\+    return expect_row\(connection.*\[ -1\]$",
         file=CONNECTION,
         operator="NumberReplacer",
     ),
@@ -64,13 +64,13 @@ REASONS = (
     ),
     Reason(
         "another pause, or a thousandth more or less of the time that is waited",
-        edit=r"^-RETRY_PAUSE_SECONDS|^-    deadline_seconds = .* / 1000$",
+        edit=r"^\+RETRY_PAUSE_SECONDS: Final = 1|^-    deadline_seconds = .* / 1000$",
         file=CONNECTION,
         operator="NumberReplacer",
     ),
     Reason(
         "the first statement on each connection sets the busy timeout",
-        edit=r"^-    return sqlite3\.connect\(.*timeout=0\)$",
+        edit=r"^\+    return sqlite3\.connect\(.*timeout= -?1\)$",
         file=CONNECTION,
     ),
     Reason(
