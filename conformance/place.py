@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from conformance.implementation import Implementation
+from conformance.run_end import MEMORY, begin_scratch_name
 
 PAGE_BYTES = 512
 COUNTERS = (slice(24, 28), slice(92, 96))
@@ -212,9 +213,8 @@ class ImageFile:
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
     """Yield a folder that is removed afterwards, in memory where the system has such a place."""
-    memory = Path("/dev/shm")  # noqa: S108 - the folder made in it gets a name of its own
-    where = memory if os.access(memory, os.W_OK) else None
-    with tempfile.TemporaryDirectory(prefix="admit-one-", dir=where) as folder:
+    where = MEMORY if os.access(MEMORY, os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix=begin_scratch_name(), dir=where) as folder:
         yield Path(folder)
 
 

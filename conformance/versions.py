@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import Any
 
 from conformance.implementation import MODULES, Implementation
+from conformance.run_end import begin_scratch_name
 
 PACKAGES = ("model", "impl")
 
@@ -42,9 +43,11 @@ def open_version(name: str, repository: Path) -> Iterator[Version]:
     `VersionError` if there is neither.
     """
     if Path(name).is_dir():
+        if not all(Path(name, package).is_dir() for package in PACKAGES):
+            raise VersionError(f"{name} holds no copy of this project")
         yield Version(name, Path(name).resolve())
         return
-    with tempfile.TemporaryDirectory(prefix="admit-one-version-") as folder:
+    with tempfile.TemporaryDirectory(prefix=f"{begin_scratch_name()}version-") as folder:
         _extract_revision(name, repository, Path(folder))
         yield Version(name, Path(folder))
 

@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Any, NoReturn, Self
 
 from conformance.changed_source import Change, load_changed_implementation
+from conformance.run_end import begin_scratch_name, starting_processes
 from crash_harness.contest_worker import (
     GO,
     LEFT,
@@ -67,7 +68,7 @@ class WorkerProcess:
         self._words = folder / f"worker-{number}.txt"
         ours, theirs = Pipe()
         self._connection: Connection = ours
-        with theirs, self._words.open("wb") as words:
+        with theirs, self._words.open("wb") as words, starting_processes():
             self._process = subprocess.Popen(
                 # Alone: without site packages, since a worker needs the standard library only.
                 [sys.executable, "-I", "-S", "-c", PROGRAM, str(ROOT), str(theirs.fileno())],
@@ -195,7 +196,7 @@ class Pool:
         self._all: list[WorkerProcess] = []
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
-        self._words = tempfile.TemporaryDirectory(prefix="admit-one-words-")
+        self._words = tempfile.TemporaryDirectory(prefix=f"{begin_scratch_name()}words-")
 
     @contextlib.contextmanager
     def borrow(self, count: int) -> Iterator[list[WorkerProcess]]:

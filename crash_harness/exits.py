@@ -20,6 +20,7 @@ from typing import Any
 from conformance.changed_source import Change, load_changed_implementation
 from conformance.implementation import load_implementation
 from conformance.place import scratch_folder
+from conformance.run_end import starting_processes
 from crash_harness.boundaries import merge_orders
 from crash_harness.cases import (
     Databases,
@@ -251,7 +252,8 @@ def _take(
                 chunk = list(itertools.islice(orders, CHUNK_STARTS))
                 if not chunk:
                     break
-                pending.add(pool.submit(_examine_elsewhere, plan, scope, folder, chunk))
+                with starting_processes():
+                    pending.add(pool.submit(_examine_elsewhere, plan, scope, folder, chunk))
             if not pending:
                 return
             finished, pending = wait(pending, return_when=FIRST_COMPLETED)

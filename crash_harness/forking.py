@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from conformance.changed_source import Change
+from conformance.run_end import starting_processes
 from crash_harness.boundaries import Statement
 from crash_harness.child import END, EXIT_CODE
 
@@ -72,12 +73,13 @@ class ForkingParent:
     def __init__(self, changes: Iterable[Change] = (), *, seconds: float = CHILD_SECONDS) -> None:
         """Start it with these changes to the implementation; each child gets so many seconds."""
         self.seconds = seconds
-        self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", PROGRAM, str(ROOT)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            bufsize=0,
-        )
+        with starting_processes():
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", "-c", PROGRAM, str(ROOT)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                bufsize=0,
+            )
         self._buffer = b""
         try:
             reply = self._ask([[each.file, each.old, each.new] for each in changes])

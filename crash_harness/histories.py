@@ -10,16 +10,15 @@ A history that failed can be kept in a file, and judged again.
 """
 
 import random
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from conformance.changed_source import Change
+from conformance.place import scratch_folder
 from crash_harness.contest_pool import Pool, WorkerLost, WorkerProcess
 from crash_harness.contest_worker import Answered, Call, Cast, Enlist, Manner, Raised, Seen, Stop
 from crash_harness.history_callers import AdmissionCaller, Caller, ReservationCaller
@@ -178,12 +177,9 @@ def _record(
     victim = chance.randrange(processes) if chance.random() < DEATHS else None
     seeds = [chance.random() for _ in range(processes)]
     clients: list[_Client] = []
-    with (
-        tempfile.TemporaryDirectory(prefix="admit-one-history-", dir=_memory()) as folder,
-        pool.borrow(processes + 1) as workers,
-    ):
+    with scratch_folder() as folder, pool.borrow(processes + 1) as workers:
         for worker in workers:
-            worker.tell(Enlist(machine, stage.cast, Path(folder)))
+            worker.tell(Enlist(machine, stage.cast, folder))
         for action in stage.setting:
             workers[-1].call(Call(action))
         for number, worker in enumerate(workers[:processes]):
@@ -203,11 +199,6 @@ def _record(
         problems.append(seen.trace)
     found = seen.state if isinstance(seen, Seen) else None
     return make_history(machine, operations), found, "\n".join(problems)
-
-
-def _memory() -> str | None:
-    memory = Path("/dev/shm")  # noqa: S108 - the folder made in it gets a name of its own
-    return str(memory) if memory.is_dir() else None
 
 
 @dataclass(slots=True)

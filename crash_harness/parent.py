@@ -10,6 +10,7 @@ output. The first line names the changes to the implementation, if any.
 Not here: the other side (`forking`), what a child does (`child`), and any judgement.
 """
 
+import contextlib
 import gc
 import json
 import os
@@ -148,8 +149,13 @@ def serve(orders: IO[str], replies: IO[str]) -> None:
 
 
 def main() -> None:
-    """Serve on standard input and output, which no child may write to."""
+    """Serve on standard input and output, which no child may write to.
+
+    It ends when its input does; Ctrl-C is for the process at the other end, and so it is ignored.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     replies = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    serve(sys.stdin, replies)
+    with contextlib.suppress(BrokenPipeError):  # whoever has asked is gone
+        serve(sys.stdin, replies)
     os._exit(0)

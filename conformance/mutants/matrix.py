@@ -15,9 +15,11 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from multiprocessing import resource_tracker
 
 from conformance.mutants.kills import EngineEntry, EngineRun, Kill
 from conformance.mutants.mutant import Engine, Mutant
+from conformance.run_end import starting_processes
 from model.scopes import MACHINES
 
 SEEDS = tuple(range(10))
@@ -141,7 +143,9 @@ def _run_until_lost(trials: Sequence[Trial], limit_seconds: float) -> list[Resul
     process = context.Process(
         target=_serve, args=(theirs, first.entry.run, first.mutant, seeds), daemon=True
     )
-    process.start()
+    resource_tracker.ensure_running()  # its own start would make the process hear signals again
+    with starting_processes():
+        process.start()
     theirs.close()
     results = []
     is_lost = False

@@ -16,6 +16,7 @@ from typing import Any, Self
 
 from conformance.implementation import load_implementation
 from conformance.place import scratch_folder
+from conformance.run_end import starting_processes
 from crash_harness.power_loss.death_cases import DeathCase, find_death_cases
 from crash_harness.power_loss.judge import read_real_files
 from crash_harness.power_loss.log import (
@@ -135,13 +136,14 @@ class DeathHouse:
         """Start it."""
         self.machine = machine
         self.folder = folder
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "crash_harness.power_loss.death_parent"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            cwd=Path(__file__).resolve().parents[2],
-        )
+        with starting_processes():
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "crash_harness.power_loss.death_parent"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                cwd=Path(__file__).resolve().parents[2],
+            )
         self.versions: list[str] = self._read()
 
     def _read(self) -> Any:

@@ -91,7 +91,11 @@ class Survivor:
         answers, self._answers = os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
+            os.close(theirs)  # or it would never see the end of its orders
+            os.close(answers)
             _serve(machine, folder, self._orders, self._answers)
+        os.close(self._orders)
+        os.close(self._answers)
         self._orders, self._answers = theirs, answers
 
     def ask(self, order: dict[str, Any]) -> Any:
@@ -168,7 +172,8 @@ def _fork_child(order: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Answer orders until standard input ends."""
+    """Answer orders until standard input ends; Ctrl-C is for the process that gives them."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     survivor: Survivor | None = None
     for line in sys.stdin:
         order = json.loads(line)
@@ -189,4 +194,7 @@ def main() -> None:
 
 if __name__ == "__main__":
     print(json.dumps([apsw.sqlite_lib_version(), sqlite3.sqlite_version]), flush=True)  # noqa: T201
-    main()
+    try:
+        main()
+    except BrokenPipeError:  # whoever has asked is gone
+        os._exit(0)
