@@ -9,6 +9,7 @@ import pytest
 from conformance.place import scratch_folder
 from crash_harness.schedules import engine
 from crash_harness.schedules.as_trace import build_report, build_trace, read_trace
+from crash_harness.schedules.beyond import BEYOND
 from crash_harness.schedules.engine import (
     build_schedule_counts,
     format_schedules,
@@ -16,7 +17,8 @@ from crash_harness.schedules.engine import (
 )
 from crash_harness.schedules.failure import describe_run, replay_schedule
 from crash_harness.schedules.judge import UNEXPLAINED, Judge
-from crash_harness.schedules.plans import BEYOND, Family, Planner, find_nearest_pairs, list_labels
+from crash_harness.schedules.pairs import find_nearest_pairs, list_labels
+from crash_harness.schedules.plans import Family, Planner
 from crash_harness.schedules.replaying import judge_recording, run_schedule
 from crash_harness.schedules.runner import Ending, Run, Runner, Scene
 from crash_harness.schedules.scenery import Scenery, build_scene
@@ -122,21 +124,21 @@ def test_a_family_that_runs_out_of_time_is_labelled_as_bounded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The share that was done, and the limit, stand in the text and in the counts."""
-    monkeypatch.setattr(engine, "OF_TINY", (Family.PAIR, Family.TRIPLE))
+    monkeypatch.setattr(engine, "OF_TINY", (Family.PAIR, Family.READ))
     monkeypatch.setitem(engine.FULL_SECONDS, Family.PAIR, 0.05)
 
     report = run_schedules("admission", "full", seed=1)
 
-    pairs, triples, _ = format_schedules(report)
+    pairs, reads, *_ = format_schedules(report)
     counts = build_schedule_counts(report)
     covered = report.coverage[Family.PAIR]
     share = f"{covered.done:,} of {covered.planned:,} (bounded: the nearest "
     assert 0 < covered.done < covered.planned
     assert share in pairs
     assert ", in 0.05 s)" in pairs
-    assert "bounded" not in triples
+    assert "bounded" not in reads
     assert counts[Family.PAIR]["limit_seconds"] == 0.05
-    assert counts[Family.TRIPLE]["limit_seconds"] is None
+    assert counts[Family.READ]["limit_seconds"] is None
     assert report.verdict is Verdict.PASS
 
 
@@ -208,6 +210,21 @@ def test_a_call_that_begins_after_another_has_returned_comes_after_it() -> None:
     assert judge.judge(make_run(scene, after, refused, overlapping)) == []
     (problem,) = judge.judge(make_run(scene, after, refused, later))
     assert problem.kind == UNEXPLAINED
+
+
+def test_an_order_names_operations_as_the_scene_does_whichever_was_called_first() -> None:
+    """Operation 2 is called first here, and is the one that is explained."""
+    machine = MACHINES["admission"]
+    before, _ = machine.step(machine.initial_states(ADMISSION_TINY)[0], ONE_SLOT[0])
+    after, _ = machine.step(before, LAST_SLOT[1])
+    scene = Scene("admission", ADMISSION_TINY, before, (), before, LAST_SLOT)
+    wrong = Ending(LAST_SLOT[0], Answer.CONFLICT, called=2, returned=5)
+    right = Ending(LAST_SLOT[1], Answer.ACCEPTED, called=0, returned=3)
+
+    (problem,) = Judge("admission").judge(make_run(scene, after, wrong, right))
+
+    assert problem.clause.startswith("this order explains some of the answers: operation 2; ")
+    assert "of process 1 answered conflict" in problem.clause
 
 
 @pytest.mark.parametrize("lane", [1, 2])

@@ -14,7 +14,7 @@ from conformance.mutants.catalogue import find_mutant
 from conformance.place import scratch_folder
 from crash_harness.schedules.access import Choice, Kind, Standing, are_independent, read_words
 from crash_harness.schedules.judge import Judge
-from crash_harness.schedules.plans import find_nearest_pairs, has_absent_store, list_pairs
+from crash_harness.schedules.pairs import find_nearest_pairs, has_absent_store, list_pairs
 from crash_harness.schedules.runner import NotIndependent, Runner
 from crash_harness.schedules.scenery import Scenery
 from crash_harness.schedules.search import Search, by_switches, every_schedule, one_of_each_class

@@ -1,6 +1,6 @@
 """The schedules as `verify` and `admit-one race` call them."""
 
-from crash_harness.schedules.as_trace import build_report
+from crash_harness.schedules.as_trace import build_report, has_trace
 from crash_harness.schedules.engine import (
     ScheduleReport,
     build_schedule_counts,
@@ -8,7 +8,7 @@ from crash_harness.schedules.engine import (
     run_schedules,
 )
 from model.checking.trace_json import encode_report
-from workbench.check import Finding
+from workbench.check import Finding, leave_out_repeats
 
 
 def check_schedules(machine: str, *, profile: str, seed: int) -> Finding:
@@ -21,11 +21,13 @@ def find_in_schedules(report: ScheduleReport) -> Finding:
     shares = ", ".join(
         f"{family} {each.describe_share()}" for family, each in report.coverage.items()
     )
-    reports = [build_report(failure, report.repeat) for failure in report.failures]
+    reports = [
+        build_report(failure, report.repeat) for failure in report.failures if has_trace(failure)
+    ]
     return Finding(
         verdict=report.verdict,
         covered=f"{report.schedules:,} schedules; {shares}; seed {report.seed}",
         counts=build_schedule_counts(report),
-        report=tuple(format_schedules(report)),
+        report=tuple(leave_out_repeats(format_schedules(report))),
         traces=tuple(map(encode_report, reports)),
     )

@@ -5,15 +5,18 @@ lanes; nobody looked between them, and the last one has the state that all of th
 say how they ran. An operation that exited, or that did not wait for a lock, has a crash point that
 says so; one that ended in an error has it as what was observed.
 
+A scene with a reader has no trace: what a reader does is no action of the model.
+
 A file may have been edited by hand: what can't be a scene is refused, `ReplayImpossible`.
 """
 
 from typing import Any
 
 from conformance.replayable import ReplayImpossible, find_layout
+from crash_harness.schedules.beyond import BEYOND, ROOM
 from crash_harness.schedules.failure import ScheduleFailure
 from crash_harness.schedules.lanes import EXITED, RAN
-from crash_harness.schedules.plans import BEYOND
+from crash_harness.schedules.reads import ReadSnapshot
 from crash_harness.schedules.runner import LaneTurn, Scene
 from crash_harness.schedules.stage import MOST_LANES, NO_CALLS, can_race
 from model.checking.trace import (
@@ -31,6 +34,11 @@ from model.scopes import MACHINES, SCOPES
 
 KIND = "schedule"
 FIRST_LOCK = "the first lock that it meets"
+
+
+def has_trace(failure: ScheduleFailure) -> bool:
+    """Tell whether every operation is an action of the model, as a trace needs it."""
+    return not any(isinstance(action, ReadSnapshot) for action in failure.scene.actions)
 
 
 def build_trace(failure: ScheduleFailure) -> Trace:
@@ -106,8 +114,8 @@ def read_trace(trace: Trace) -> tuple[Scene, tuple[LaneTurn, ...]]:
 
 def _find_scope(trace: Trace) -> Any:
     """Return the scope that a trace names; its files and workers are those of the trace."""
-    beyond = BEYOND[trace.machine]
-    scopes = {**SCOPES[trace.machine], beyond.name: beyond}
+    others = (BEYOND[trace.machine], ROOM[trace.machine])
+    scopes = {**SCOPES[trace.machine], **{scope.name: scope for scope in others}}
     if trace.scope not in scopes:
         known = ", ".join(scopes)
         raise ReplayImpossible(0, f"there is no scope {trace.scope!r}; there are {known}")

@@ -6,15 +6,16 @@ the mutants need it.
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from conformance.implementation import Implementation
 from conformance.place import scratch_folder
+from crash_harness.schedules.beyond import BEYOND, ROOM
 from crash_harness.schedules.failure import ScheduleFailure, describe_run, format_failure, shrink
 from crash_harness.schedules.judge import Judge
-from crash_harness.schedules.plans import BEYOND, MOST_SWITCHES, Family, Plan, Planner
+from crash_harness.schedules.plans import MOST_SWITCHES, Family, Plan, Planner
 from crash_harness.schedules.runner import Runner, Scene
 from crash_harness.schedules.scenery import SettingDiffers
 from crash_harness.schedules.search import Search, Tally, by_switches, one_of_each_class
@@ -29,8 +30,11 @@ FULL_SECONDS = {
     Family.ABSENT: 30.0,
 }
 """The processor time that the families of the full profile may take for a machine."""
-OF_TINY = (Family.PAIR, Family.HURRY, Family.EXIT, Family.TRIPLE, Family.ABSENT)
-"""In the order in which they are searched: the failures that are easiest to read come first."""
+OF_TINY = (Family.PAIR, Family.HURRY, Family.EXIT, Family.READ, Family.ABSENT)
+"""In the order in which they are searched: the failures that are easiest to read come first.
+
+Pairs of other scopes follow, and triples come last.
+"""
 SHOWN_FAILURES = 3
 
 
@@ -97,12 +101,18 @@ class ScheduleReport:
 class _Engine:
     """The stage, the judge, and the report so far."""
 
-    def __init__(self, stage: Stage, report: ScheduleReport) -> None:
+    def __init__(
+        self,
+        stage: Stage,
+        report: ScheduleReport,
+        most_failures: int,
+        progress: Callable[[int], None],
+    ) -> None:
         self.runner = Runner(stage)
         self.judge = Judge(stage.machine.name)
         self.report = report
-        self.progress: Callable[[int], None] = lambda _schedules: None
-        self.most_failures = SHOWN_FAILURES
+        self.most_failures = most_failures
+        self.progress = progress
 
     def has_ended(self) -> bool:
         """Tell whether enough failures were found."""
@@ -195,29 +205,42 @@ def run_schedules(
     """
     started = time.perf_counter()
     report = ScheduleReport(machine, profile, seed)
-    with _staged(report, SCOPES[machine]["TINY"], implementation) as (engine, planner):
-        engine.progress, engine.most_failures = progress, most_failures
+
+    def staged(scope: Any) -> AbstractContextManager[tuple[_Engine, Planner]]:
+        return _staged(report, scope, implementation, most_failures, progress)
+
+    with staged(SCOPES[machine]["TINY"]) as (engine, planner):
         planner.choose()
         engine.cover_families(planner, OF_TINY)
         labels = planner.labels()
-    with _staged(report, BEYOND[machine], implementation) as (engine, planner):
-        engine.progress, engine.most_failures = progress, most_failures
+    with staged(BEYOND[machine]) as (engine, planner):
         planner.choose_beyond(labels)
         engine.cover_families(planner, (Family.BEYOND,))
+    with staged(ROOM[machine]) as (engine, planner):
+        planner.choose_room()
+        engine.cover_families(planner, (Family.ROOM,))
+    with staged(SCOPES[machine]["TINY"]) as (engine, planner):
+        planner.choose_triples()
+        engine.cover_families(planner, (Family.TRIPLE,))
     report.seconds = time.perf_counter() - started
     return report
 
 
 @contextmanager
 def _staged(
-    report: ScheduleReport, scope: Any, implementation: Implementation | None
+    report: ScheduleReport,
+    scope: Any,
+    implementation: Implementation | None,
+    most_failures: int,
+    progress: Callable[[int], None],
 ) -> Iterator[tuple[_Engine, Planner]]:
     """Yield an engine on a stage of its own, and what plans for it."""
     with (
         scratch_folder() as folder,
         Stage(report.machine, scope, folder, implementation) as stage,
     ):
-        yield _Engine(stage, report), Planner(stage, report.profile, report.seed)
+        engine = _Engine(stage, report, most_failures, progress)
+        yield engine, Planner(stage, report.profile, report.seed)
 
 
 def find_failure(

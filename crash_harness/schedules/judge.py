@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from crash_harness.schedules.reads import with_reads
 from crash_harness.schedules.runner import Ending, Problem, Run
 from crash_harness.schedules.stage import find_worker_name, lose_hands
 from model.checking.explore import Verdict
@@ -39,7 +40,7 @@ class Judge:
 
     def __init__(self, machine: str) -> None:
         self.name = machine
-        self.machine = MACHINES[machine]
+        self.machine = with_reads(MACHINES[machine])
         self._known: dict[Any, Problem | None] = {}
 
     def judge(self, run: Run) -> list[Problem]:
@@ -74,10 +75,11 @@ class Judge:
         gone = tuple(
             name for e in run.endings if e.is_unknown and (name := find_worker_name(e.action))
         )
+        history = make_history(self.name, operations)
         found = check_history(
             _with_exits(self.machine, steps) if steps else self.machine,
             run.scene.state,
-            make_history(self.name, operations),
+            history,
             budget=STEP_BUDGET,
             final=run.final,
             view=lambda state: lose_hands(self.name, state, gone),
@@ -85,7 +87,9 @@ class Judge:
         if found.verdict is Verdict.PASS:
             return None
         kind = UNEXPLAINED if found.verdict is Verdict.FAIL else found.verdict.value
-        order = ", then ".join(f"operation {operations[index].process}" for index in found.order)
+        order = ", then ".join(
+            f"operation {history.operations[index].process}" for index in found.order
+        )
         explained = f"this order explains some of the answers: {order}; " if order else ""
         return Problem(kind, SENTENCE, explained + found.reason)
 

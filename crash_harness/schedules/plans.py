@@ -4,10 +4,16 @@ quick     every pair of (action, outcome) in the nearest state in which both can
 full      every pair of actions of which one changes something, nearest states of TINY first
 nightly   every pair of actions from every state of TINY
 
+In quick, nearest means: behind each initial state, once for the same call by two callers, and once
+for two calls that differ.
+
 In each: the pairs of (action, outcome) with an outcome that TINY can't show, in the nearest states
-of a scope that can; some triples; and pairs of which one operation exits at each of its turns, or
-gives up waiting for a lock. For these two: in quick, the nearest pair of changes for each (action,
-outcome); else every pair of actions of which both change something.
+of a scope that can; those of two ids, and with a forged receipt, in a scope with room for two;
+every change with a reader beside it; some triples; and pairs of which one operation exits at each
+of its turns, or gives up waiting for a lock. For these two: in quick, the nearest pair of changes
+for each (action, outcome); else every pair of actions of which both change something. What gives
+up is also called, once for each (action, outcome), beside one that takes the lock and changes
+nothing: that neighbour explains no answer but the right one.
 
 An operation may be paired with itself. Where a store is absent, opening and creating it are part of
 the operations, and there are hundreds of classes: quick runs the schedules with at most two
@@ -15,51 +21,33 @@ switches there, and so does every profile where an operation exits. They are cou
 """
 
 import random
-from collections.abc import Container, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Container, Iterator
+from dataclasses import dataclass
 from enum import StrEnum
-from itertools import combinations_with_replacement
 from typing import Any
 
+from crash_harness.schedules.pairs import (
+    Chosen,
+    Label,
+    Pair,
+    find_nearest_calls,
+    find_nearest_pairs,
+    has_absent_store,
+    list_labels,
+    list_lock_takers,
+    list_pairs,
+    tell_outcomes_beyond,
+    tell_room,
+)
+from crash_harness.schedules.reads import list_reads
 from crash_harness.schedules.runner import Scene
 from crash_harness.schedules.scenery import Scenery, build_scene
-from crash_harness.schedules.stage import Stage, can_race
+from crash_harness.schedules.stage import Stage
 from crash_harness.schedules.triples import TRIPLES
-from model.admission_vocabulary import Limits
-from model.admission_vocabulary import State as AdmissionState
 from model.machine import action_name, outcome_name
-from model.reservation_scope import ReservationScope
-from model.reservation_vocabulary import IDEMPOTENT, OpenIntent, Receipt
-from model.scopes import ADMISSION_TINY
 
 MOST_SWITCHES = 2
 MOST_STATES = 2_000
-
-BEYOND: Mapping[str, Any] = {
-    "admission": replace(
-        ADMISSION_TINY,
-        name="TENANTS",
-        limits=Limits(2, 6, 1, 3, 3),
-        payloads=("中",),
-        generations=(1,),
-        generation_limit=1,
-        old_records=(),
-        expected=None,
-        unreachable={},
-    ),
-    "reservation": ReservationScope(
-        name="LEDGERS",
-        ledgers=("L1", "L2"),
-        workers=(("a", "L1"), ("b", "L2")),
-        openings=(
-            OpenIntent("L1", "i1", "p", IDEMPOTENT, 1),
-            OpenIntent("L2", "i1", "q", IDEMPOTENT, 1),
-        ),
-        forged_receipts=(Receipt("i1", "p", 9),),
-    ),
-}
-"""Small scopes with the outcomes that TINY can't reach: a tenant's own limit, two ledgers that
-disagree about an id, a confirmation of what is not there."""
 
 
 class Family(StrEnum):
@@ -68,9 +56,11 @@ class Family(StrEnum):
     PAIR = "pairs"
     EXIT = "pairs with an exit"
     HURRY = "pairs with a lock timeout"
-    TRIPLE = "triples"
-    BEYOND = "pairs beyond TINY"
     ABSENT = "pairs on an absent store"
+    BEYOND = "pairs beyond TINY"
+    ROOM = "pairs with room for two"
+    READ = "pairs with a reader"
+    TRIPLE = "triples"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,62 +71,6 @@ class Plan:
     scene: Scene
     image: Any
     most_switches: int | None = None
-
-
-Pair = tuple[Any, Any]
-Label = tuple[str, str]
-Chosen = tuple[Any, Pair]
-"""A state, and two actions that are called in it together."""
-
-
-def has_absent_store(state: Any) -> bool:
-    """Tell whether a file does not exist in a state."""
-    if isinstance(state, AdmissionState):
-        return state.limits is None
-    return not state.receiver.exists or any(ledger.name is None for ledger in state.ledgers)
-
-
-def list_pairs(scenery: Scenery, state: Any, *, changes: int) -> list[Pair]:
-    """Return the pairs of calls in a state, of which at least so many change something alone."""
-    machine = scenery.stage.machine
-    calls = [
-        (action, machine.step(state, action)[0] != state)
-        for action in machine.offered_actions(scenery.stage.scope, state)
-    ]
-    return [
-        (one, other)
-        for (one, does), (other, too) in combinations_with_replacement(calls, 2)
-        if does + too >= changes and can_race(machine.name, state, (one, other))
-    ]
-
-
-def list_labels(scenery: Scenery, state: Any) -> list[tuple[Label, Any]]:
-    """Return the calls of a state, each with its name and the outcome that it has alone."""
-    machine = scenery.stage.machine
-    return [
-        ((action_name(type(action)), outcome_name(machine.step(state, action)[1])), action)
-        for action in machine.offered_actions(scenery.stage.scope, state)
-    ]
-
-
-def find_nearest_pairs(scenery: Scenery, excluded: Container[Label] = ()) -> list[Chosen]:
-    """Return a pair of calls, and the nearest state, for each pair of (action, outcome).
-
-    Pairs of which both are `excluded` are left out. Two calls with one outcome are looked for
-    twice: the same call by two callers, and two calls that differ.
-    """
-    known: set[tuple[frozenset[Label], bool]] = set()
-    found = []
-    for state in scenery.states():
-        labelled = list_labels(scenery, state)
-        for (left, one), (right, other) in combinations_with_replacement(labelled, 2):
-            key = (frozenset({left, right}), one == other)
-            if key in known or (left in excluded and right in excluded):
-                continue
-            if can_race(scenery.stage.machine.name, state, (one, other)):
-                known.add(key)
-                found.append((state, (one, other)))
-    return found
 
 
 class Planner:
@@ -150,9 +84,18 @@ class Planner:
         self.planned: dict[Family, int] = {}
         self._chosen: list[tuple[Family, Any, Pair]] = []
 
-    def choose_beyond(self, excluded: Container[Label]) -> None:
+    def choose_beyond(self, known: Container[Label]) -> None:
         """Choose the pairs with an outcome that is not among these."""
-        self._add(Family.BEYOND, find_nearest_pairs(self.scenery, excluded))
+        self._add(Family.BEYOND, find_nearest_pairs(self.scenery, tell_outcomes_beyond(known)))
+
+    def choose_room(self) -> None:
+        """Choose the pairs of two ids, and those with a forged receipt."""
+        forged = getattr(self.stage.scope, "forged_receipts", ())
+        self._add(Family.ROOM, find_nearest_pairs(self.scenery, tell_room(forged)))
+
+    def choose_triples(self) -> None:
+        """Count the triples, which are chosen by hand."""
+        self.planned[Family.TRIPLE] = len(TRIPLES[self.stage.machine.name])
 
     def labels(self) -> frozenset[Label]:
         """Return every (action, outcome) that the scope shows."""
@@ -173,8 +116,27 @@ class Planner:
         self._add(Family.PAIR, [each for each in nearest if not has_absent_store(each[0])])
         self._add(Family.ABSENT, [each for each in nearest if has_absent_store(each[0])])
         self._add(Family.EXIT, changing)
-        self._add(Family.HURRY, changing)
-        self.planned[Family.TRIPLE] = len(TRIPLES[self.stage.machine.name])
+        self._add(Family.HURRY, [*changing, *self._pair_with_lock_takers()])
+        self._add(Family.READ, self._pair_with_readers())
+
+    def _pair_with_lock_takers(self) -> list[Chosen]:
+        """Return each call with a neighbour that holds a lock and explains no other answer."""
+        takers = list_lock_takers(self.stage.machine.name, self.stage.scope)
+        return [
+            (state, (action, taker))
+            for state, action in find_nearest_calls(self.scenery)
+            for taker in takers
+        ]
+
+    def _pair_with_readers(self) -> list[Chosen]:
+        """Return each call that changes something with a reader of each store."""
+        readers = list_reads(self.stage.machine.name, self.stage.scope)
+        return [
+            (state, (action, reader))
+            for state, action in find_nearest_calls(self.scenery)
+            if self.stage.machine.step(state, action)[0] != state
+            for reader in readers
+        ]
 
     def _list_all(self, changes: int) -> Iterator[Chosen]:
         """Yield the pairs of every state, nearest states first, in an order drawn for each."""

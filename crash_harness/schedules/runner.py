@@ -123,7 +123,7 @@ class Runner:
             for lane, action in zip(lanes, scene.actions, strict=True):
                 stage.running = lane
                 lane.is_strict, lane.is_hurried = is_strict, lane.number in scene.hurried
-                lane.call(lambda action=action: stage.subject.apply(action))  # type: ignore[misc]
+                lane.call(lambda action=action: stage.apply(action))  # type: ignore[misc]
                 self._close_if_over(lane, run)
             self._play(run, lanes, choose)
             if run.is_complete:

@@ -20,6 +20,7 @@ from conformance.sqlite_reservation import ReservationSubject
 from conformance.subject import Subject
 from crash_harness.schedules.files import ScheduledFile
 from crash_harness.schedules.lanes import Lane
+from crash_harness.schedules.reads import RECEIVER, ReadSnapshot, freeze_snapshot
 from model.admission_vocabulary import Tick
 from model.reservation_vocabulary import Answer, Crash
 from model.scopes import MACHINES
@@ -36,6 +37,10 @@ class _StagedAdmission(AdmissionSubject):
         super().__init__(file, implementation)
         self._stage = stage
         self._file = file
+
+    def read_store(self, _store: str) -> Any:
+        """Return the snapshot of the only store."""
+        return self._with_store(lambda store: store.snapshot())
 
     def _with_store(self, use: Callable[[Any], Any]) -> Any:
         with self._stage.lend(self._file, self._open) as store:
@@ -60,6 +65,11 @@ class _StagedReservation(ReservationSubject):
         self._stage = stage
         self._files = {**ledgers, "": receiver}
 
+    def read_store(self, store: str) -> Any:
+        """Return the snapshot of a ledger or of the receiver."""
+        with self._open_receiver() if store == RECEIVER else self._open_ledger(store) as opened:
+            return opened.snapshot()
+
     def _open(self, key: tuple[str, str], open_store: Callable[[], Any]) -> Any:
         return self._stage.lend(self._files[key[1]], open_store)
 
@@ -83,15 +93,19 @@ class Stage:
 
         self.files: tuple[ScheduledFile, ...]
         self.subject: Subject
+        self._read_store: Callable[[str], Any]
         if machine == "admission":
             store = file("admission")
             self.files = (store,)
-            self.subject = _StagedAdmission(self, store, version)
+            admission = _StagedAdmission(self, store, version)
+            self.subject, self._read_store = admission, admission.read_store
         else:
             ledgers = {name: file(f"ledger-{name}") for name in scope.ledgers}
             receiver = file("receiver")
             self.files = (*ledgers.values(), receiver)
-            self.subject = _StagedReservation(self, ledgers, receiver, dict(scope.workers), version)
+            workers = dict(scope.workers)
+            reservation = _StagedReservation(self, ledgers, receiver, workers, version)
+            self.subject, self._read_store = reservation, reservation.read_store
         self.absent = self.subject.image()
 
     def __enter__(self) -> Self:
@@ -108,6 +122,12 @@ class Stage:
         self.close_lanes()
         for file in self.files:
             file.close()
+
+    def apply(self, operation: Any) -> Any:
+        """Carry out an operation of a scene: an action, or a reading."""
+        if isinstance(operation, ReadSnapshot):
+            return freeze_snapshot(self._read_store(operation.store))
+        return self.subject.apply(operation)
 
     @contextmanager
     def lend(self, file: ScheduledFile, make: Callable[[], Any]) -> Iterator[Any]:

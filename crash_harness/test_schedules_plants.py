@@ -1,0 +1,151 @@
+"""The quick profile finds mistakes that were planted where a pair in the nearest state is blind.
+
+Each is one that two callers can show, and that once survived: two that both get something new, a
+forged receipt in the middle, a store that has lived long, a neighbour that explains a wrong answer,
+a reader. None needs to be told where to look.
+"""
+
+import pytest
+
+from conformance.changed_source import Change, load_changed_implementation
+from crash_harness.schedules.engine import find_failure
+from crash_harness.schedules.judge import UNEXPLAINED
+
+ADMISSION = "impl/sqlite/admission_store.py"
+RESERVATION = "impl/sqlite/reservation.py"
+RECEIVER = "impl/sqlite/receiver.py"
+
+SEQUENCE_READ_OUTSIDE = (
+    Change(
+        ADMISSION,
+        "        with transaction(connection):\n            known = ",
+        "        next_sequence = connection.execute(\n"
+        '            "select coalesce(max(sequence), 0) + 1 from task"\n'
+        "        ).fetchone()[0]\n"
+        "        with transaction(connection):\n            known = ",
+    ),
+    Change(
+        ADMISSION,
+        "values ((select coalesce(max(sequence), 0) + 1 from task),\n",
+        "values (:next_sequence,\n",
+    ),
+    Change(
+        ADMISSION,
+        "                        :request_id, :tenant, :size, 'queued', 0, null)\n"
+        '                """,\n                row,',
+        "                        :request_id, :tenant, :size, 'queued', 0, null)\n"
+        '                """,\n                {**row, "next_sequence": next_sequence},',
+    ),
+)
+TICKET_READ_OUTSIDE = (
+    Change(
+        RECEIVER,
+        "        with transaction(connection):\n            identity = ",
+        "        next_ticket = connection.execute(\n"
+        '            "select coalesce(max(ticket), 0) + 1 from effect"\n'
+        "        ).fetchone()[0]\n"
+        "        with transaction(connection):\n            identity = ",
+    ),
+    Change(
+        RECEIVER,
+        "values ((select coalesce(max(ticket), 0) + 1 from effect),",
+        "values (:next_ticket,",
+    ),
+    Change(
+        RECEIVER,
+        'returning ticket\n                """,\n                row,',
+        'returning ticket\n                """,\n'
+        '                {**row, "next_ticket": next_ticket},',
+    ),
+)
+REJECTION_SWALLOWED = (
+    Change(
+        RESERVATION,
+        "    if ledger.confirm(intent_id, reserved.seq, answer) is ConfirmOutcome.REJECTED:\n"
+        "        return AttemptRefusal.REJECTED\n",
+        "    ledger.confirm(intent_id, reserved.seq, answer)\n",
+    ),
+)
+TOKEN_READ_AFTER_COMMIT = (
+    Change(
+        ADMISSION,
+        "        return Token(request_id, generation + 1)\n",
+        "        row = connection.execute(\n"
+        '            "select generation from task where request_id = :id", {"id": request_id}\n'
+        "        ).fetchone()\n"
+        "        return Token(request_id, row[0])\n",
+    ),
+)
+BUSY_AS_NOTHING_DUE = (
+    Change(
+        ADMISSION,
+        "        with transaction(connection):\n"
+        "            self._advance_clock(now)\n            due =",
+        "        import sqlite3\n"
+        "        try:\n"
+        '            connection.execute("begin immediate")\n'
+        '            connection.execute("rollback")\n'
+        "        except sqlite3.OperationalError:\n"
+        "            return None\n"
+        "        with transaction(connection):\n"
+        "            self._advance_clock(now)\n            due =",
+    ),
+)
+STORE_READ_IN_PARTS = (
+    Change(
+        ADMISSION,
+        "        with reading(connection):\n            limits = read_limits(connection)\n"
+        "            clock =",
+        "        if True:\n            limits = read_limits(connection)\n            clock =",
+    ),
+)
+LEDGER_READ_IN_PARTS = (
+    Change(
+        RESERVATION,
+        "        with reading(connection):\n            intents = ",
+        "        if True:\n            intents = ",
+    ),
+)
+RECEIVER_READ_IN_PARTS = (
+    Change(
+        RECEIVER,
+        "        with reading(connection):\n            calls = ",
+        "        if True:\n            calls = ",
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("machine", "changes", "kind", "outcomes"),
+    [
+        ("admission", SEQUENCE_READ_OUTSIDE, "error", {"IntegrityError", "accepted"}),
+        ("reservation", TICKET_READ_OUTSIDE, "error", {"IntegrityError", "confirmed"}),
+        ("reservation", REJECTION_SWALLOWED, UNEXPLAINED, {"confirmed"}),
+        ("admission", TOKEN_READ_AFTER_COMMIT, UNEXPLAINED, {"claimed"}),
+        ("admission", BUSY_AS_NOTHING_DUE, UNEXPLAINED, {"nothing_due", "ready"}),
+        ("admission", STORE_READ_IN_PARTS, UNEXPLAINED, {"accepted", "snapshot"}),
+        ("reservation", LEDGER_READ_IN_PARTS, UNEXPLAINED, {"reserved", "snapshot"}),
+        ("reservation", RECEIVER_READ_IN_PARTS, UNEXPLAINED, {"confirmed", "snapshot"}),
+    ],
+    ids=[
+        "sequence-read-outside",
+        "ticket-read-outside",
+        "rejection-swallowed",
+        "token-read-after-commit",
+        "busy-as-nothing-due",
+        "store-read-in-parts",
+        "ledger-read-in-parts",
+        "receiver-read-in-parts",
+    ],
+)
+def test_the_quick_profile_finds_what_two_callers_can_show(
+    machine: str, changes: tuple[Change, ...], kind: str, outcomes: set[str]
+) -> None:
+    """Two calls and two switches are enough for each; the unchanged implementation passes."""
+    failure = find_failure(machine, implementation=load_changed_implementation(changes))
+
+    assert failure is not None
+    assert failure.problems[0].kind == kind
+    assert set(failure.outcomes) == outcomes
+    assert len(failure.scene.actions) == 2
+    assert failure.switches == 2
