@@ -187,6 +187,15 @@ def test_what_is_out_of_reach_says_why(server: Server) -> None:
 # ── A mutant beside ───────────────────────────────────────────────────────────────────────
 
 
+def test_the_starts_are_named(server: Server) -> None:
+    """Where a scope has several initial states, each is offered by what it is like."""
+    page = server.read("/admission/TINY")
+
+    for state in ("queued", "quarantined"):
+        assert f">a store with one {state} record near the generation limit</a>" in page
+    assert ">an absent store</a>" in page
+
+
 @pytest.mark.parametrize("name", ["model-capacity-checked-before-adding", "model-no-deduplication"])
 def test_a_mutant_parts_where_its_property_breaks(server: Server, name: str) -> None:
     """The page marks where the mutant parts, and names the property that it breaks there."""
@@ -197,7 +206,10 @@ def test_a_mutant_parts_where_its_property_breaks(server: Server, name: str) -> 
     page = server.read(server.find_way(f"{board}/to?goal=broken%20{mutant.killer}&{query}"))
 
     assert count_steps(page) == mutant.shortest
-    assert f"<b>Broken:</b> {read_sentences(mutant.machine)[mutant.killer]}" in page
+    said, _, broken = page.partition("The mutant answered")
+    sentence = read_sentences(mutant.machine)[mutant.killer]
+    assert f"<b>Broken by the mutant:</b> {sentence}" in broken
+    assert "<b>Broken" not in said
     parting = server.read(server.find_way(f"{board}/to?goal=parting&{query}"))
     assert count_steps(parting) <= mutant.shortest
     assert "Here they part." in parting

@@ -119,7 +119,9 @@ def describe_store(state: State) -> str:
     """Return what a store is like, in a few words: "a store with one queued record"."""
     if state.limits is None:
         return "an absent store"
-    if len(state.records) != 1:
+    if not state.records:
+        return "an empty store"
+    if len(state.records) > 1:
         return f"a store with {count(len(state.records), 'record')}"
     (record,) = state.records
     is_old = record.generation >= GENERATION_MAX - 1

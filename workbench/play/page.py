@@ -54,9 +54,9 @@ class Last:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """An initial state of the scope, with its address."""
+    """An initial state of the scope: what it is like, and its address."""
 
-    number: int
+    name: str
     address: str
     is_here: bool
 
@@ -162,10 +162,13 @@ def _say_command(position: Position) -> str:
 
 def _list_starts(position: Position) -> tuple[Start, ...]:
     board = position.board
-    numbers = range(len(board.machine.initial_states(board.scope)))
     return tuple(
-        Start(number + 1, build_query(board.begin(number)), number == position.start)
-        for number in numbers
+        Start(
+            board.narrator.describe_store(state),
+            build_query(board.begin(number)),
+            number == position.start,
+        )
+        for number, state in enumerate(board.machine.initial_states(board.scope))
     )
 
 
