@@ -144,23 +144,38 @@ Action = (
 
 
 class Answer(Word):
-    """The outcomes that carry no value."""
+    """The outcomes that carry no value; what stands below each is shown to learners."""
 
     READY = "ready"
+    """The ledger exists under this name, or the receiver exists."""
     OPENED = "opened"
+    """The intent is new, and is in the ledger now."""
     UNCHANGED = "unchanged"
+    """The intent was there before, with these values."""
     CONFLICT = "conflict"
+    """The id is known, with other values."""
     CONFIRMED = "confirmed"
+    """The business is done, and the receipt is in the ledger."""
     UNKNOWN = "unknown_requires_reconciliation"
+    """A call was made or not, nobody knows, and it must not be made twice."""
     EXHAUSTED = "budget_exhausted"
+    """Every unit of the cap is spent."""
     ENTERED = "entered"
+    """The call is in the receiver's log."""
     ALREADY_CONFIRMED = "already_confirmed"
+    """This receipt was stored before."""
     REJECTED = "rejected"
+    """The receipt does not fit the intent, or another one is stored."""
     CRASHED = "crashed"
+    """The process is gone, and its permits with it."""
     STORE_MISSING = "store_missing"
+    """Nobody has created the ledger, or the receiver."""
     LEDGER_MISMATCH = "ledger_mismatch"
+    """The ledger exists, under another name."""
     UNKNOWN_INTENT = "unknown_intent"
+    """The ledger has no such intent."""
     PERMIT_USED = "permit_used"
+    """The permit was sent before."""
     NOT_HELD = "not_held"
     """No process can take this step: the worker has no such permit, or no such call under way.
     It makes the steps total; no scope offers it."""
@@ -232,9 +247,9 @@ class Intent(Value):
 
 @dataclass(frozen=True, slots=True)
 class Ledger(Value):
-    """A sender's durable book; `name` is None while the file is absent.
+    """A sender's durable book.
 
-    `intents` stand in the order of their ids.
+    `name` is None while the file is absent; `intents` stand in the order of their ids.
     """
 
     file: str

@@ -52,7 +52,7 @@ COMMON_LIMITS: Final = (
 )
 EXTREME_LIMITS: Final = (Limits(*[0] * 5), Limits(*[NUMBER_MAX] * 5))
 LIMITS: Final = (*COMMON_LIMITS, *COMMON_LIMITS, *EXTREME_LIMITS)
-"""Each of the common ones meets another limit first: slots or bytes, of the globe or a tenant."""
+"""Each of the common ones meets another limit first: slots or bytes, globally or of a tenant."""
 
 TENANTS: Final = ("A", "a", "A ")
 LAST_TICKS: Final = (NUMBER_MAX - 6, NUMBER_MAX - 1, NUMBER_MAX)

@@ -17,6 +17,8 @@ from stateful_tests.lesson_command import lesson_names, list_lessons, run_lesson
 
 PROTOCOLS = Path(__file__).parent.parent / "docs" / "protocols.md"
 TAUGHT = re.compile(r"^- \*\*([ABC]\d+)\b", re.MULTILINE)
+RULE = re.compile(r"- \*\*[A-E]\d+\b")
+TITLED = re.compile(r"- \*\*[A-E]\d+ [^*]+\.\*\*")
 SEARCHED = ("explore", "exhaustive")
 RUN_PAGES = ("what-a-bounded-queue-does-not-give",)
 SECTIONS = (
@@ -122,8 +124,7 @@ def check_rules(lesson: dict[str, Any]) -> None:
     quoted = [rule for block in blocks_of(lesson, "rules") for rule in block["rules"]]
     assert [rule["number"] for rule in quoted] == lesson["rules"]
     for rule in quoted:
-        sentence = rule["text"] if rule["title"] else rule["text"].split(" ", 3)[-1]
-        assert sentence in read_plain_protocols()
+        assert rule["text"] in read_plain_protocols()
         for point in rule["points"]:
             assert point in read_plain_protocols()
 
@@ -176,6 +177,79 @@ def test_spent_is_not_sent_shows_two_nothing_nothing() -> None:
     assert "At most two calls. Zero is at most two." in " ".join(told.split()).replace("**", "")
     more = [block for block in blocks_of(lesson, "meters") if block["caption"] == "at the end"]
     assert {"label": "calls of i1", "value": 3, "limit": 2} in more[-1]["meters"]
+
+
+def test_the_slow_holders_are_several_workers_and_call_after_an_empty_log() -> None:
+    """Each permit lies in a hand of its own, and the receiver is there before the first reserve."""
+    told = blocks_of(read_lesson("spent-is-not-sent"), "steps")
+    (run,) = [block for block in told if block["caption"].startswith("Nobody has died")]
+    text = "\n".join(run["lines"])
+
+    for number, worker in enumerate("abc", start=1):
+        assert f"worker {worker} reserves for i1 → reserved, permit {number} of i1" in text
+        assert f"worker {worker} enters with permit {number} of i1 → entered" in text
+    assert text.index("create the receiver") < text.index("worker a reserves")
+    assert "✗ specified is → budget_exhausted" in text
+
+
+def test_a_call_before_the_reservation_is_forgotten_by_a_death() -> None:
+    """What the lesson says of a process that dies in between is what its trace shows."""
+    lesson = read_lesson("reserve-before-send")
+    trace = "\n".join(blocks_of(lesson, "steps")[1]["lines"])
+    found = next(block for block in blocks_of(lesson, "meters") if block["caption"] == "found")
+
+    assert "✗ exit at: attempt / receiver: after commit" in trace
+    assert {"label": "spent of i1", "value": 0, "limit": 2} in found["meters"]
+    assert {"label": "calls of i1", "value": 1, "limit": 2} in found["meters"]
+
+
+def test_a_usage_that_falls_is_drawn_as_the_changed_model_counts_it() -> None:
+    """Before the last step the slot is taken, after it the changed model calls it free."""
+    (reveal,) = blocks_of(read_lesson("held-until-terminal"), "reveal")
+    drawn = [block for block in reveal["blocks"] if "meters" in block]
+
+    assert [block["caption"].partition(",")[0] for block in drawn] == [
+        "before the last step",
+        "at the end",
+    ]
+    assert [block["meters"][0]["value"] for block in drawn] == [1, 0]
+
+
+def test_a_size_that_differs_is_said_with_the_right_one() -> None:
+    """The lesson on bytes names both sizes."""
+    (reveal,) = blocks_of(read_lesson("bytes"), "reveal")
+
+    assert "size_bytes is 1, specified 3" in json.dumps(reveal, ensure_ascii=False)
+
+
+def test_each_answer_in_a_question_has_its_meaning() -> None:
+    """A newcomer is asked about no word that is not explained beside it."""
+    (ask,) = blocks_of(read_lesson("identity-first"), "ask")
+
+    assert len(ask["meanings"]) == len(ask["choices"])
+    assert all(ask["meanings"])
+
+
+def test_every_rule_has_a_title() -> None:
+    """The index lists rules by number and title, and a title ends with a full stop."""
+    lines = [line for line in PROTOCOLS.read_text("utf-8").splitlines() if RULE.match(line)]
+
+    assert lines
+    assert [line for line in lines if not TITLED.match(line)] == []
+
+
+def test_the_exercise_of_the_page_of_runs_is_true() -> None:
+    """The change applies, and the property that decides an admit catches it in two steps."""
+    page = read_lesson(RUN_PAGES[0])
+    (reveal,) = blocks_of(page, "reveal")
+    said, claims, steps, *_ = reveal["blocks"]
+    (commands,) = blocks_of(page, "commands")
+
+    assert commands["lines"][0] == "admit-one explore admission X"
+    assert said["text"].startswith("The verdict is **fail**.")
+    assert [name for _, name, _ in claims["claims"]] == ["an_admit_is_decided_in_order"]
+    assert steps["caption"] == "A trace: two steps from an empty store"
+    assert steps["lines"][-1].strip() == "✗ specified is → accepted"
 
 
 def test_four_things_are_shown_by_runs() -> None:

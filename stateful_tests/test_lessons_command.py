@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from model.scopes import MACHINES
 from stateful_tests.lesson_command import MOST_SECONDS, command_line, lesson_names, run_lesson
 
 SHORT = "identity-first"
@@ -183,6 +184,12 @@ def test_the_pages_are_sound_and_need_nothing_else(tmp_path: Path) -> None:
     last = {"A": 18, "B": 12, "C": 5}
     rules = {f"rule-{letter}{n}" for letter, most in last.items() for n in range(1, most + 1)}
     assert rules - pages["index.html"].ids == set()
+    assert re.findall(r'<ol start="(\d+)">', texts["index.html"]) == ["1", "10", "17", "20"]
+    assert "absent store" in texts["index.html"]
+    outcomes = {name for machine in MACHINES.values() for _, name in machine.pairs()}
+    explained = set(re.findall(r"<dt><code>(\w+)</code></dt><dd>[^<]+\.</dd>", texts["index.html"]))
+    assert outcomes - explained == set()
+    assert 'class="table schedule"' in texts["one-transaction.html"]
 
 
 def check_form(name: str, text: str, page: PageReader) -> None:

@@ -64,11 +64,15 @@ class Commands:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A table; headings that end in "#" are of numbers."""
+    """A table; headings that end in "#" are of numbers.
+
+    With `is_schedule` each row is the turn of one caller, and its cells are statements.
+    """
 
     caption: str
     headings: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    is_schedule: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +125,16 @@ class Links:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A question with its choices; `answer` is shown when somebody has answered."""
+    """A question with its choices; `answer` is shown when somebody has answered.
+
+    `meanings` say for each choice what it means, where the specification has a word for it.
+    """
 
     text: str
     choices: tuple[str, ...]
     right: str
     answer: tuple["Block", ...]
+    meanings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,9 @@ from impl.sqlite.admission_store import AdmissionStore
 from model.admission_vocabulary import Admit
 from workbench.lessons.admission_lessons import FULL
 from workbench.lessons.blocks import Block
+from workbench.lessons.edits import KEEP_A_SLOT
 from workbench.lessons.evidence import tabulate
-from workbench.lessons.lesson import Case, Choice, Part, Question, RunPage
+from workbench.lessons.lesson import Case, Choice, Exercise, Part, Question, RunPage
 from workbench.lessons.producers import (
     backoff_with_jitter,
     no_pause,
@@ -84,7 +85,11 @@ BOUNDED_QUEUE = RunPage(
     title="Four things that a bounded queue does not give",
     situation="""\
 A limit on outstanding work is a good thing. It is also one thing, and easily taken for four
-others. Each of them is shown here by a run.""",
+others.
+
+This page is put together differently from the lessons. It teaches no new rule and has no tempting
+design in code. It asks about four things that the limit does not give, shows each by a run on a
+real store, and ends with one exercise.""",
     parts=(
         Part(
             title="History stays unbounded",
@@ -147,20 +152,25 @@ it, and a point at which to give up and tell somebody, belong into the producer.
             title="Spent is not sent",
             rules=("B10",),
             text="""\
-A budget of calls is written down before each call. So the number in the book says how many calls
-there may have been at most. It does not say that there was one.""",
+The limit on calls has the same edge: a unit that is spent is no call that was made.""",
             question=Question(
                 "The cap is 2. Two processes each reserved, and died before they sent. A third "
                 "one asks for a permit. What does it hear?",
                 NOTHING_SENT,
-                "The ledger can't tell a dead process from a slow one. If it handed out a third "
-                "permit, there could be three calls with a cap of two.",
+                "The lesson `spent-is-not-sent` says why no ledger can do better.",
             ),
             show=show_nothing_sent,
-            remark="""\
-(spent, calls, effects) is (2, 0, 0). At most two calls were promised, and there were at most two:
-it is a pass. The lesson of this name says why no ledger can do better.""",
+            remark="At most two calls were promised, and there were none: it is a pass.",
         ),
+    ),
+    exercise=Exercise(
+        "Make a reservation of the cap: refuse a tenant that has work outstanding already, if that "
+        "leaves no slot for the others.",
+        KEEP_A_SLOT,
+        "The request is refused though there is room for it, and the slot is kept for nobody in "
+        "particular. The first other tenant that comes gets it, and the next one finds the store "
+        "full: with more than two tenants nothing is reserved. A reservation must say for whom, "
+        "and how many.",
     ),
     links=("permanent-identity", "budget", "identity-first", "spent-is-not-sent"),
 )

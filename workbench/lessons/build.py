@@ -42,6 +42,7 @@ from workbench.lessons.evidence import (
 from workbench.lessons.failure_lessons import OTHER_ENGINES
 from workbench.lessons.lesson import Case, Exercise, Lesson, Question, RunPage
 from workbench.lessons.rules import find_rule
+from workbench.lessons.words import read_outcomes
 
 NEVER_CHOICES = ("store_missing",)
 """Outcomes that no question is about."""
@@ -89,6 +90,7 @@ def _build_runs(page: RunPage) -> list[Block]:
             Prose(part.remark),
         ]
     links = tuple((name, find_lesson(name).title) for name in page.links)
+    blocks += [Heading("Exercise"), *build_exercise(page.exercise)]
     return [*blocks, Heading("Lessons about these"), Links(links)]
 
 
@@ -122,6 +124,7 @@ def _build_case(question: Question, case: Case) -> list[Block]:
     said = describe_outcome(case.machine, outcome)
     answer = f"The specification answers **{said}**, because {because}."
     choices = [str(each) for each in machine.outcomes[type(asked)] if each not in NEVER_CHOICES]
+    meanings = read_outcomes(case.machine)
     lines = tuple(line.removeprefix("  ") for line in format_steps(trace))
     return [
         Steps("What has happened so far", lines),
@@ -131,6 +134,7 @@ def _build_case(question: Question, case: Case) -> list[Block]:
             tuple(choices),
             outcome_name(outcome),
             (Prose(answer), Prose(question.why)),
+            tuple(meanings[choice] for choice in choices),
         ),
     ]
 

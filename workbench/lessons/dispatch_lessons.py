@@ -46,6 +46,7 @@ from workbench.lessons.edits import (
     ONE_MORE_THAN_THE_CAP,
     SPENT_IS_NOT_WRITTEN,
 )
+from workbench.lessons.failures import die_after_the_call
 from workbench.lessons.lesson import Case, Choice, Exercise, Lesson, Question
 from workbench.lessons.real_runs import (
     show_faults,
@@ -145,11 +146,13 @@ come before the call.""",
         "`conflict`: a budget must not grow because somebody restarts.",
     ),
     steps=(reservation.reserve,),
-    mistake=find_mutant("send-before-reserve"),
+    mistake=find_mutant("send-before-reserve-once-allowed"),
+    find_evidence=die_after_the_call,
     remark="""\
-Whoever calls first and writes then forgets the call if the process dies in between. Whoever writes
-first and calls then has spent a unit for nothing if it dies in between. One of the two must be
-chosen. Only the second one keeps the number of calls within the cap.
+Whoever calls first and writes then forgets the call if the process dies in between: above, the
+receiver has a call, and the book has none. Whoever writes first and calls then has spent a unit
+for nothing if it dies in between. One of the two must be chosen. Only the second one keeps the
+number of calls within the cap.
 
 Reading, deciding, counting and writing the reservation are one transaction, and only its commit
 hands out the permit.""",

@@ -179,6 +179,23 @@ A_CRASH_GIVES_BACK = Mutant(
     shortest=4,
 )
 
+KEEP_A_SLOT = Mutant(
+    name="keep-a-slot",
+    machine="admission",
+    rule="A18",
+    why="The last slot is for a tenant that has none, so that nobody is shut out.",
+    file=ADMISSION_STEPS,
+    edit="""\
+     count, used_bytes = compute_usage(state.records)
++    if count + 1 == limits.global_slots and compute_usage(state.records, action.tenant)[0]:
++        return state, Answer.GLOBAL_FULL
+""",
+    engine=Engine.EXPLORE,
+    scope="X",
+    killer="an_admit_is_decided_in_order",
+    shortest=2,
+)
+
 NO_SYNC_AT_ALL = Mutant(
     name="no-sync-at-all",
     machine="admission",
@@ -190,19 +207,4 @@ NO_SYNC_AT_ALL = Mutant(
 +    synchronous: str = "off"
 """,
     engine=None,
-)
-
-EDITS = (
-    ROOM_FOR_ONE_LESS,
-    SIZE_IN_CHARACTERS,
-    QUARANTINE_IS_FREE,
-    LEASE_HOLDS_AT_ITS_END,
-    CANCEL_WHAT_IS_QUEUED,
-    FINISHED_IDS_ARE_FREE,
-    ONE_MORE_THAN_THE_CAP,
-    SPENT_IS_NOT_WRITTEN,
-    CONFIRMED_GIVES_BACK,
-    A_PERMIT_WHILE_NOTHING_WAS_SENT,
-    A_CRASH_GIVES_BACK,
-    NO_SYNC_AT_ALL,
 )

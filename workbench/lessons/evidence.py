@@ -5,6 +5,7 @@ conformance; both are breadth first, so the trace is a shortest one. Crashes, po
 schedules have runs of their own (`failures`).
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -13,11 +14,12 @@ from conformance.changed_source import load_changed_implementation, load_changed
 from conformance.exhaustive import Conformance, check_exhaustively
 from conformance.mutants.mutant import Mutant
 from conformance.replay_report import from_found
-from model.admission_vocabulary import compute_usage
 from model.checking.explore import Exploration, Verdict, explore
 from model.checking.trace import Trace, TraceStep
 from model.checking.trace_report import Failure, TraceReport, from_violation
-from model.checking.trace_text import explain, format_steps
+from model.checking.trace_shapes import VOCABULARIES, adopt, find_fields, find_shape
+from model.checking.trace_text import describe_start, explain, format_steps
+from model.checking.trace_words import count
 from model.reservation_properties import count_calls
 from model.scopes import MACHINES, SCOPES
 from workbench.lessons.blocks import Block, Grid, Meter, Meters, Prose, Steps
@@ -71,8 +73,23 @@ def _search_model(mutant: Mutant) -> Evidence:
     broken = [each for each in found.violations if len(each.trace) == shortest]
     broken.sort(key=lambda each: each.property_name != mutant.killer)
     told = _tell(from_violation(broken[0]), covered)
+    if mutant.machine == "admission":
+        snapshot = version.machines[mutant.machine].snapshot
+        before, after = map(snapshot, broken[0].trace.states[-2:])
+        told = replace(told, blocks=tuple(_count_as_changed(told.blocks, before, after)))
     others = tuple((each.kind, each.property_name, each.sentence) for each in broken[1:])
     return replace(told, claims=(*told.claims, *others))
+
+
+def _count_as_changed(blocks: tuple[Block, ...], before: Any, after: Any) -> Iterator[Block]:
+    """Yield blocks in which the end is drawn as the changed model counts, where it counts else."""
+    for block in blocks:
+        if isinstance(block, Meters) and block.meters != _draw_admission(after):
+            counted = "as the changed model counts"
+            yield Meters(f"before the last step, {counted}", _draw_admission(before))
+            yield Meters(f"at the end, {counted}", _draw_admission(after))
+        else:
+            yield block
 
 
 def _say_exploration(found: Exploration) -> str:
@@ -125,7 +142,8 @@ def name_claims(failures: tuple[Failure, ...]) -> list[tuple[str, str, str]]:
 def tell_trace(trace: Trace, failures: tuple[Failure, ...]) -> tuple[Block, ...]:
     """Return the steps, the state that they end in as a picture, and the explanation."""
     steps = tuple(line.removeprefix("  ") for line in format_steps(trace))
-    blocks: list[Block] = [Steps(f"{len(trace)} steps from {_say_start(trace)}", steps)]
+    length = count(len(trace), "step")
+    blocks: list[Block] = [Steps(f"A trace: {length} from {describe_start(trace)}", steps)]
     last = trace.steps[-1] if trace.steps else None
     found = None if last is None or last.observed is None else last.observed.state
     is_told_apart = found is not None and found != trace.states[-1]
@@ -138,32 +156,29 @@ def tell_trace(trace: Trace, failures: tuple[Failure, ...]) -> tuple[Block, ...]
     return (*(b for b in blocks if not isinstance(b, Meters) or b.meters), *map(Prose, paragraphs))
 
 
-def _say_start(trace: Trace) -> str:
-    is_absent = not draw_state(trace.machine, trace.initial)
-    return "an absent store" if is_absent else "a store that has work in it"
-
-
 def draw_state(machine: str, state: Any) -> tuple[Meter, ...]:
     """Return how full a state is: the budget of a store, or the three numbers of each intent."""
-    return _draw_admission(state) if machine == "admission" else _draw_reservation(state)
+    if machine == "admission":
+        return _draw_admission(MACHINES[machine].snapshot(state))
+    return _draw_reservation(state)
 
 
-def _draw_admission(state: Any) -> tuple[Meter, ...]:
-    limits = state.limits
-    if limits is None:
+def _draw_admission(seen: dict[str, Any] | None) -> tuple[Meter, ...]:
+    """Return how full a store is by its snapshot, which a changed model makes in its own way."""
+    if seen is None:
         return ()
-    count, used_bytes = compute_usage(state.records)
+    limits, (slots, used_bytes) = seen["limits"], seen["usage"]
     meters = [
-        Meter("slots", count, limits.global_slots),
-        Meter("bytes", used_bytes, limits.global_bytes),
+        Meter("slots", slots, limits["global_slots"]),
+        Meter("bytes", used_bytes, limits["global_bytes"]),
     ]
-    for tenant in sorted({record.tenant for record in state.records}):
-        count, used_bytes = compute_usage(state.records, tenant)
+    for tenant in sorted({record["tenant"] for record in seen["records"]}):
+        slots, used_bytes = seen["tenants"].get(tenant, (0, 0))
         meters += [
-            Meter(f"slots of {tenant}", count, limits.tenant_slots),
-            Meter(f"bytes of {tenant}", used_bytes, limits.tenant_bytes),
+            Meter(f"slots of {tenant}", slots, limits["tenant_slots"]),
+            Meter(f"bytes of {tenant}", used_bytes, limits["tenant_bytes"]),
         ]
-    return (*meters, Meter("effects", len(state.effects), None))
+    return (*meters, Meter("effects", len(seen["effects"]), None))
 
 
 def _draw_reservation(state: Any) -> tuple[Meter, ...]:
@@ -182,16 +197,26 @@ def _draw_reservation(state: Any) -> tuple[Meter, ...]:
     return tuple(dict.fromkeys(meters))
 
 
-def go_on(mutant: Mutant, actions: tuple[Any, ...], caption: str) -> tuple[Block, ...]:
-    """Take further steps of the specification from where the trace of a mutant ends."""
-    state, steps = find_evidence(mutant).end, []
-    initial = state
+def run_changed(
+    mutant: Mutant, initial: Any, actions: tuple[Any, ...], caption: str
+) -> tuple[Block, ...]:
+    """Take steps of a changed model from a state of the model; both have words of their own."""
+    version = load_changed_specification(mutant.changes)
+    machine = version.machines[mutant.machine]
+    kinds = {kind.__name__: kind for kind in machine.steps}
+    words = VOCABULARIES[mutant.machine]
+    start = machine.initial_states(version.scopes[mutant.machine][mutant.scope])[0]
+    own_state = adopt(initial, find_fields(type(start)))
+    steps = []
     for action in actions:
-        state, outcome = MACHINES[mutant.machine].step(state, action)
-        steps.append(TraceStep(action, outcome, state))
+        own_action = adopt(action, find_fields(kinds[type(action).__name__]))
+        own_state, own_outcome = machine.step(own_state, own_action)
+        outcome = adopt(own_outcome, find_shape(words.outcome))
+        steps.append(TraceStep(action, outcome, adopt(own_state, find_shape(words.state))))
     trace = Trace(mutant.machine, "", initial, tuple(steps))
     lines = tuple(line.removeprefix("  ") for line in format_steps(trace))
-    return Steps(caption, lines), Meters("at the end", draw_state(mutant.machine, state))
+    end = draw_state(mutant.machine, trace.states[-1])
+    return Steps(caption, lines), Meters("at the end", end)
 
 
 def tabulate(

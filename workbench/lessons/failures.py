@@ -14,6 +14,7 @@ from conformance.mutants.mutant import Mutant
 from conformance.place import scratch_folder
 from crash_harness.contest_pool import Pool
 from crash_harness.contest_worker import Look, Stop
+from crash_harness.exits import run_exits
 from crash_harness.scenarios_stage import ADMISSION_FILE, Play, Stage
 from model.admission_vocabulary import ABSENT, Admit, Claim, Init, Limits, Resolve, Token
 from model.checking.explore import Verdict
@@ -33,6 +34,7 @@ from workbench.lessons.blocks import Block, Grid, Meters, Prose
 from workbench.lessons.evidence import Evidence, Missing, draw_state, name_claims, tell_trace
 
 EXIT_CODE = 73
+AFTER_THE_CALL = "receiver: after commit"
 MOST_SWITCHES = 3
 DURABLE = Failure(
     "crash",
@@ -77,7 +79,7 @@ def die_after_commit(mutant: Mutant) -> Evidence:
     observed = Observed("crash", expected, unlike, UNKNOWN, found)
     last = TraceStep(dying, UNKNOWN, allowed, crash=crash, observed=observed)
     trace = Trace("admission", "", ABSENT, (*steps, last))
-    failures = (DURABLE, *_find_broken_invariants(found))
+    failures = (DURABLE, *_find_broken_invariants("admission", found))
     said = (Prose(f"Specified is: {expected}."), Prose(f"Found was: {unlike}."))
     told = tell_trace(trace, failures)
     return Evidence(
@@ -89,11 +91,37 @@ def die_after_commit(mutant: Mutant) -> Evidence:
     )
 
 
-def _find_broken_invariants(state: Any) -> Iterator[Failure]:
-    for check in MACHINES["admission"].invariants:
+def _find_broken_invariants(machine: str, state: Any) -> Iterator[Failure]:
+    for check in MACHINES[machine].invariants:
         clause = check(state)
         if clause is not None:
             yield Failure("invariant", check.__name__, property_sentence(check), clause)
+
+
+@lru_cache(maxsize=8)
+def die_after_the_call(mutant: Mutant) -> Evidence:
+    """Let attempts end right after the receiver's commits, and look at what is left."""
+    run = run_exits(
+        mutant.machine, operation="attempt", boundary=AFTER_THE_CALL, changes=mutant.changes
+    )
+    covered = (
+        f"{run.deaths} real processes died in an attempt, right after a commit of the receiver, "
+        "and each time another one looked at what was left."
+    )
+    if not run.failures:
+        return Evidence(run.verdict, covered, problems=run.problems)
+    report = min(run.failures, key=lambda each: len(each.report.trace)).report
+    observed = report.trace.steps[-1].observed
+    found = None if observed is None else observed.state
+    broken = () if found is None else _find_broken_invariants(mutant.machine, found)
+    failures = (*report.failures, *broken)
+    return Evidence(
+        verdict=Verdict.FAIL,
+        covered=covered,
+        blocks=tell_trace(report.trace, failures),
+        claims=tuple(name_claims(failures)),
+        length=len(report.trace),
+    )
 
 
 def _take(play: Play, action: Any) -> TraceStep:
@@ -241,7 +269,12 @@ def _tell_meeting(failure: Any, tried: int, switches: int) -> Evidence:
     rows.append(("", *(f"→ {outcome}" for outcome in failure.outcomes)))
     claims = tuple((p.kind, p.kind, p.sentence) for p in failure.problems)
     blocks: list[Block] = [
-        Grid("One turn a line, each in the column of its caller", ("turn#", *said), tuple(rows))
+        Grid(
+            "One turn a line, each in the column of its caller",
+            ("turn#", *said),
+            tuple(rows),
+            is_schedule=True,
+        )
     ]
     if failure.final is not None:
         blocks.append(Meters("at the end", draw_state(machine, failure.final)))

@@ -7,8 +7,10 @@ pixels, on paper, and in the colours that the reader's system prefers.
 import re
 from collections.abc import Iterable, Mapping
 from html import escape
+from itertools import zip_longest
 from pathlib import Path
 
+from model.scopes import MACHINES
 from workbench.lessons.blocks import (
     Ask,
     Bars,
@@ -29,6 +31,7 @@ from workbench.lessons.blocks import (
 )
 from workbench.lessons.pictures import draw_bars, draw_meters
 from workbench.lessons.rules import Rule, read_rules
+from workbench.lessons.words import list_words, read_outcomes
 
 STYLE = Path(__file__).with_name("style.css")
 INDEX = "index.html"
@@ -77,19 +80,47 @@ def format_index(groups: Mapping[str, tuple[Page, ...]]) -> str:
         "<h1>Lessons</h1>",
         f"<p>{INTRODUCTION}</p>",
     ]
+    everything = [page for pages in groups.values() for page in pages]
     for title, pages in groups.items():
         items = (f"<li>{_link(f'{p.name}.html', p.title)}</li>" for p in pages)
-        body += [f"<h2>{format_words(title)}</h2>", f"<ol>{''.join(items)}</ol>"]
+        first = everything.index(pages[0]) + 1
+        body += [
+            f"<h2>{format_words(title)}</h2>",
+            f'<ol start="{first}">{"".join(items)}</ol>',
+        ]
+    body += _format_glossary()
     body += ["<h2>Where each rule is taught</h2>", '<dl class="index">']
-    everything = [page for pages in groups.values() for page in pages]
     for number, rule in read_rules().items():
         teachers = [page for page in everything if number in page.rules]
         if teachers:
             links = ", ".join(_link(f"{page.name}.html", page.title) for page in teachers)
-            name = f"{number} {rule.title}".strip()
-            body.append(f'<dt id="rule-{number}">{format_words(name)}</dt><dd>{links}</dd>')
+            name = format_words(f"{number} {rule.title}")
+            body.append(f'<dt id="rule-{number}">{name}</dt><dd>{links}</dd>')
     body.append("</dl>")
     return _format_document("Lessons", [], body)
+
+
+def _format_glossary() -> list[str]:
+    """Return the words that lessons take for known, and what each answer of a machine means."""
+    return [
+        "<h2>Words</h2>",
+        f'<dl class="index">{_format_meanings(list_words())}</dl>',
+        *(
+            _details(
+                f"What the answers of {machine} mean",
+                (f'<dl class="claims">{_format_meanings(read_outcomes(machine), "code")}</dl>',),
+            )
+            for machine in MACHINES
+        ),
+    ]
+
+
+def _format_meanings(meanings: Mapping[str, str], kind: str = "span") -> str:
+    pairs = (
+        f"<dt><{kind}>{escape(word)}</{kind}></dt><dd>{format_words(meaning)}</dd>"
+        for word, meaning in meanings.items()
+    )
+    return "".join(pairs)
 
 
 def _format_document(title: str, links: list[str], body: list[str]) -> str:
@@ -172,8 +203,9 @@ def _link(target: str, text: str) -> str:
     return f'<a href="{escape(target)}">{format_words(text)}</a>'
 
 
-def _figure(caption: str, inner: str) -> str:
-    return f"<figure><figcaption>{format_words(caption)}</figcaption>{inner}</figure>"
+def _figure(caption: str, inner: str, kind: str = "") -> str:
+    named = f' class="{kind}"' if kind else ""
+    return f"<figure{named}><figcaption>{format_words(caption)}</figcaption>{inner}</figure>"
 
 
 def _details(summary: str, inner: Iterable[str]) -> str:
@@ -181,7 +213,7 @@ def _details(summary: str, inner: Iterable[str]) -> str:
 
 
 def _format_rule(rule: Rule) -> str:
-    title = f"{rule.number} {rule.title}." if rule.title else rule.number
+    title = f"{rule.number} {rule.title}."
     points = "".join(f"<li>{format_words(point)}</li>" for point in rule.points)
     listed = f"<ul>{points}</ul>" if points else ""
     return (
@@ -194,7 +226,7 @@ def _format_code(caption: str, inner: str, kind: str = "") -> str:
     """Return preformatted text that the keyboard can scroll."""
     label = escape(caption)
     box = f'<pre class="{kind}" tabindex="0" role="region" aria-label="{label}">'
-    return _figure(caption, f"{box}<code>{inner}</code></pre>")
+    return _figure(caption, f"{box}<code>{inner}</code></pre>", "wide")
 
 
 def _format_change(line: str) -> str:
@@ -215,29 +247,47 @@ def _format_claim(kind: str, name: str, sentence: str) -> str:
 
 
 def _format_grid(grid: Grid) -> str:
-    kinds = [' class="number"' if heading.endswith("#") else "" for heading in grid.headings]
-    heads = zip(grid.headings, kinds, strict=True)
-    head = "".join(f'<th scope="col"{k}>{escape(h.rstrip("#"))}</th>' for h, k in heads)
+    head = "".join(
+        f'<th scope="col"{_class_of(heading)}>{escape(heading.rstrip("#"))}</th>'
+        for heading in grid.headings
+    )
+    format_cell = _format_statement if grid.is_schedule else _format_cell
     rows = []
     for row in grid.rows:
-        cells = zip(row, kinds, strict=True)
-        rows.append(f"<tr>{''.join(f'<td{k}>{escape(c)}</td>' for c, k in cells)}</tr>")
+        cells = enumerate(zip(grid.headings, row, strict=True))
+        rows.append(f"<tr>{''.join(format_cell(column, *each) for column, each in cells)}</tr>")
     label = escape(grid.caption)
+    kind = "table schedule" if grid.is_schedule else "table"
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-    box = f'<div class="table" tabindex="0" role="region" aria-label="{label}">{table}</div>'
+    box = f'<div class="{kind}" tabindex="0" role="region" aria-label="{label}">{table}</div>'
     return _figure(grid.caption, box)
+
+
+def _class_of(heading: str) -> str:
+    return ' class="number"' if heading.endswith("#") else ""
+
+
+def _format_cell(_column: int, heading: str, text: str) -> str:
+    return f"<td{_class_of(heading)}>{escape(text)}</td>"
+
+
+def _format_statement(column: int, heading: str, text: str) -> str:
+    """Return a statement with its caller, whose name a narrow screen shows in the cell."""
+    caller = f'class="caller{column}" data-caller="{escape(heading.rstrip("#"))}"'
+    return f"<td {caller}><code>{escape(text)}</code></td>"
 
 
 def _format_ask(ask: Ask) -> str:
     """Return a question: each choice opens, and says whether it is right."""
     answer = "".join(map(format_block, ask.answer))
     choices = []
-    for choice in ask.choices:
+    for choice, meaning in zip_longest(ask.choices, ask.meanings, fillvalue=""):
         is_right = choice == ask.right
         said = (
             f"<p><strong>Yes.</strong></p>{answer}" if is_right else "<p>No. Try another one.</p>"
         )
-        choices.append(_details(f"<code>{escape(choice)}</code>", (said,)))
+        meant = f' <span class="meaning">{format_words(meaning)}</span>' if meaning else ""
+        choices.append(_details(f"<code>{escape(choice)}</code>{meant}", (said,)))
     return (
         f'<section class="ask" aria-label="Question"><p>{format_words(ask.text)}</p>'
         f'<p class="hint">Choose an answer to open it.</p>{"".join(choices)}</section>'

@@ -94,12 +94,13 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPage:
-    """A page of several runs about one thought."""
+    """A page of several runs about one thought, and an exercise."""
 
     name: str
     title: str
     situation: str
     parts: tuple[Part, ...]
+    exercise: Exercise
     links: tuple[str, ...] = field(default=())
 
     @property

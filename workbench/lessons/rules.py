@@ -16,7 +16,7 @@ PROTOCOLS = Path("docs") / "protocols.md"
 SECTIONS = ("A", "B", "C")
 """The sections whose rules a lesson must name; D are scenarios, E is what nobody promises."""
 
-_RULE = re.compile(r"- \*\*(?P<number>[A-E]\d+) ?(?P<title>[^*]*)\*\*(?P<rest>.*)")
+_RULE = re.compile(r"- \*\*(?P<number>[A-E]\d+) (?P<title>[^*]+)\.\*\*(?P<rest>.*)")
 
 
 class NoRules(LookupError):
@@ -25,7 +25,7 @@ class NoRules(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule: its number, its title if it has one, its text, and the points below it."""
+    """A rule: its number, its title, its text, and the points below it."""
 
     number: str
     title: str
@@ -72,11 +72,10 @@ def _find_items(page: str) -> Iterator[list[str]]:
 
 
 def _parse_rule(lines: list[str]) -> Rule:
-    """Return a rule; a title without a full stop begins the first sentence."""
+    """Return a rule."""
     match = _RULE.match(lines[0])
     if match is None:
         raise NoRules(f"this is no rule: {lines[0]}")
-    title = match["title"].strip()
     parts = [[match["rest"].strip()]]
     for line in lines[1:]:
         said = line.strip()
@@ -84,8 +83,5 @@ def _parse_rule(lines: list[str]) -> Rule:
             parts.append([said.removeprefix("- ")])
         else:
             parts[-1].append(said)
-    if title and not title.endswith("."):
-        parts[0].insert(0, title)
-        title = ""
     text, *points = (" ".join(filter(None, part)) for part in parts)
-    return Rule(match["number"], title.removesuffix("."), text, tuple(points))
+    return Rule(match["number"], match["title"], text, tuple(points))

@@ -2,12 +2,20 @@
 
 from model import reservation
 from model.reservation_properties import calls_stay_within_spent_and_spent_within_the_cap
-from model.reservation_vocabulary import Crash, Enter, InitReceiver, Reserve
+from model.reservation_vocabulary import (
+    Crash,
+    Enter,
+    Ledger,
+    Receiver,
+    Reserve,
+    State,
+    Worker,
+)
 from model.reservation_witnesses import exhausted_with_no_call_and_no_permit_in_any_hand
 from workbench.lessons.blocks import Block
-from workbench.lessons.dispatch_lessons import ask
+from workbench.lessons.dispatch_lessons import ask, opened
 from workbench.lessons.edits import A_CRASH_GIVES_BACK, A_PERMIT_WHILE_NOTHING_WAS_SENT
-from workbench.lessons.evidence import go_on
+from workbench.lessons.evidence import run_changed
 from workbench.lessons.lesson import Exercise, Lesson, Question
 from workbench.lessons.real_runs import show_nothing_sent
 
@@ -23,10 +31,14 @@ NOTHING_SENT = ask(
 
 
 def send_all_three() -> tuple[Block, ...]:
-    """Let the holders of the three permits that the wrong design hands out go on."""
-    sends = (InitReceiver(), *(Enter("a", "i1", seq) for seq in (1, 2, 3)))
-    caption = "The holders were only slow, and now they call, from where the trace above ends"
-    return go_on(A_PERMIT_WHILE_NOTHING_WAS_SENT, sends, caption)
+    """Let three workers reserve under the wrong design, and call only then."""
+    names = ("a", "b", "c")
+    start = State((Ledger("L1"),), Receiver(), tuple(Worker(name, "L1") for name in names))
+    reserves = (Reserve(name, "i1") for name in names)
+    enters = (Enter(name, "i1", seq) for seq, name in enumerate(names, start=1))
+    caption = "Nobody has died: the holders of the permits were only slow, and call in the end"
+    run = (*opened(2), *reserves, *enters)
+    return run_changed(A_PERMIT_WHILE_NOTHING_WAS_SENT, start, run, caption)
 
 
 SPENT_IS_NOT_SENT = Lesson(
