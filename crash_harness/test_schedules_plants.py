@@ -8,8 +8,12 @@ a reader. None needs to be told where to look.
 import pytest
 
 from conformance.changed_source import Change, load_changed_implementation
-from crash_harness.schedules.engine import find_failure
+from crash_harness.schedules.engine import find_failure, run_schedules
 from crash_harness.schedules.judge import UNEXPLAINED
+from crash_harness.schedules.single import explore_scene
+from model.admission_vocabulary import Admit, Init
+from model.checking.explore import Verdict
+from model.scopes import ADMISSION_TINY
 
 ADMISSION = "impl/sqlite/admission_store.py"
 RESERVATION = "impl/sqlite/reservation.py"
@@ -113,6 +117,26 @@ RECEIVER_READ_IN_PARTS = (
         "        if True:\n            calls = ",
     ),
 )
+LIMITS_KEPT_BY_THE_STORE = (
+    Change(
+        ADMISSION,
+        "limits = read_limits(connection)\n            if size",
+        'limits = self._limits = getattr(self, "_limits", None) or read_limits(connection)\n'
+        "            if size",
+    ),
+)
+"""Right, since limits never change; but the first call of a store runs one statement more."""
+EVERY_THIRD_CALL_READS_TWICE = (
+    Change(
+        ADMISSION,
+        "limits = read_limits(connection)\n            if size",
+        "limits = read_limits(connection)\n"
+        '            AdmissionStore.calls = getattr(AdmissionStore, "calls", 0) + 1\n'
+        "            if AdmissionStore.calls % 3 == 0:\n"
+        "                read_limits(connection)\n"
+        "            if size",
+    ),
+)
 
 
 @pytest.mark.parametrize(
@@ -149,3 +173,32 @@ def test_the_quick_profile_finds_what_two_callers_can_show(
     assert set(failure.outcomes) == outcomes
     assert len(failure.scene.actions) == 2
     assert failure.switches == 2
+
+
+ONE_SLOT = (Init(ADMISSION_TINY.limits),)
+LAST_SLOT = (Admit("r1", "A", "中"), Admit("r2", "B", "中"))
+
+
+def test_a_store_that_keeps_what_never_changes_is_opened_anew_and_passes() -> None:
+    """What it has kept in one schedule would be a statement less in the next one."""
+    version = load_changed_implementation(LIMITS_KEPT_BY_THE_STORE)
+
+    report = explore_scene("admission", ONE_SLOT, LAST_SLOT, implementation=version)
+
+    assert report.failure is None
+    assert report.is_complete
+    assert {outcomes for outcomes, _, _ in report.results} == {
+        ("accepted", "global_full"),
+        ("global_full", "accepted"),
+    }
+
+
+def test_an_implementation_that_never_does_the_same_twice_is_told_as_that() -> None:
+    """Opening its stores anew does not help where the process itself remembers."""
+    version = load_changed_implementation(EVERY_THIRD_CALL_READS_TWICE)
+
+    report = run_schedules("admission", "quick", seed=1, implementation=version)
+
+    assert report.verdict is Verdict.FAIL
+    assert report.failures == []
+    assert any("other statements in the same schedule" in problem for problem in report.problems)

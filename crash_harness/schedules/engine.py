@@ -18,7 +18,13 @@ from crash_harness.schedules.judge import Judge
 from crash_harness.schedules.plans import MOST_SWITCHES, Family, Plan, Planner
 from crash_harness.schedules.runner import Runner, Scene
 from crash_harness.schedules.scenery import SettingDiffers
-from crash_harness.schedules.search import Search, Tally, by_switches, one_of_each_class
+from crash_harness.schedules.search import (
+    NotRepeatable,
+    Search,
+    Tally,
+    by_switches,
+    one_of_each_class,
+)
 from crash_harness.schedules.stage import Stage
 from model.checking.explore import Verdict
 from model.scopes import SCOPES
@@ -125,7 +131,7 @@ class _Engine:
             seconds = FULL_SECONDS.get(family) if self.report.profile == "full" else None
             try:
                 self.cover(planner.plans(family), coverage, seconds)
-            except SettingDiffers as error:
+            except (SettingDiffers, NotRepeatable) as error:
                 self.report.problems.append(str(error))
 
     def cover(self, plans: Iterable[Plan], coverage: Coverage, seconds: float | None) -> None:

@@ -6,7 +6,9 @@ A statement that nothing conflicts with runs at once, without a choice. `by_swit
 schedules in which the turn passes to another lane at most so many times.
 
 Each is a depth-first search without memory: a schedule is run from its beginning, along the choices
-made before, up to the deepest one that has an alternative.
+made before, up to the deepest one that has an alternative. That needs the same statements each
+time. Where an implementation keeps something in a store object, and so runs others, its stores are
+opened anew for each schedule from then on, and the search begins again.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -64,8 +66,7 @@ class Search:
     def runs(self) -> Iterator[Run]:
         """Yield the complete runs, one after another."""
         while True:
-            self._depth = 0
-            run = self.runner.run(self.scene, self.image, self._choose)
+            run = self._run_next()
             self._note_end()
             if run.is_complete:
                 self.tally.complete += 1
@@ -79,6 +80,19 @@ class Search:
                 return
             node = self._path[-1]
             node.tried.append(node.options.pop(0))
+
+    def _run_next(self) -> Run:
+        """Run the schedule of the path; all of them from the first one if stores keep something."""
+        self._depth = 0
+        try:
+            return self.runner.run(self.scene, self.image, self._choose)
+        except NotRepeatable:
+            stage = self.runner.stage
+            if stage.opens_anew:
+                raise
+            stage.opens_anew = True
+        self._path.clear()
+        return self._run_next()
 
     def _note_end(self) -> None:
         """Remember whether the operation that had the last turn is over with it."""
@@ -95,9 +109,14 @@ class Search:
                 return None
             node.tried.append(node.options.pop(0))
             self._path.append(node)
-        chosen = self._path[self._depth].chosen
+        node = self._path[self._depth]
+        if node.choices != {choice.lane: choice for choice in choices}:
+            raise NotRepeatable(
+                "the implementation runs other statements in the same schedule: it keeps something "
+                "in memory that is in no file"
+            )
         self._depth += 1
-        return chosen
+        return node.chosen
 
     def _make_node(self, choices: dict[int, Choice]) -> _Node:
         """Return a new place behind the path, with the lanes to be tried there in their order."""
@@ -211,6 +230,10 @@ def follow(schedule: Sequence[int]) -> Callable[[Sequence[Choice]], int | None]:
         return chosen
 
     return choose
+
+
+class NotRepeatable(Exception):
+    """The same turns from the same state led to other statements."""
 
 
 class ScheduleDiffers(Exception):

@@ -86,6 +86,7 @@ class Stage:
         self.lanes = tuple(Lane(number + 1) for number in range(MOST_LANES))
         self._setter = Lane(0)  # makes states, in no schedule
         self.running = self._setter
+        self.opens_anew = False  # whether lanes open their stores again for each schedule
         version = implementation or load_implementation()
 
         def file(name: str) -> ScheduledFile:
@@ -148,6 +149,8 @@ class Stage:
         """Put a state back: rows into every file, and permits into hands."""
         contents = image if isinstance(image, bytes) else image[0]
         listed = (contents,) if isinstance(contents, bytes) else contents
+        if self.opens_anew:
+            self.close_lanes()
         for file, content in zip(self.files, listed, strict=True):
             if not content and file.path.exists():
                 self.close_lanes()
