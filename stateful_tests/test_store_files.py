@@ -81,6 +81,26 @@ def test_a_database_of_nobody_with_a_table_is_refused_and_left_alone(
 
 
 @every_kind
+@pytest.mark.parametrize("tables", [0, 1])
+@pytest.mark.parametrize("numbers", [(7, 0), (0, 7), (7, 7), (1, 1)], ids=str)
+def test_a_database_that_carries_a_mark_is_not_blank(
+    kind: str, numbers: tuple[int, int], tables: int, tmp_path: Path
+) -> None:
+    """Somebody has made it, with a table or before the first one."""
+    path = tmp_path / "foreign"
+    write_numbers(path, numbers)
+    with closing(sqlite3.connect(path)) as connection:
+        for number in range(tables):
+            connection.execute(f"create table t{number} (a)")
+    content = path.read_bytes()
+
+    for attempt in KINDS[kind]:
+        with pytest.raises(SchemaMismatch):
+            attempt(path)
+    assert path.read_bytes() == content
+
+
+@every_kind
 @pytest.mark.parametrize("content", [b"no database, " * 100, b"no"], ids=["long", "short"])
 def test_a_file_that_is_no_database_is_refused_and_left_alone(
     kind: str, content: bytes, tmp_path: Path
@@ -342,7 +362,7 @@ def test_switching_to_wal_waits_for_another_process_and_not_for_ever(tmp_path: P
     """SQLite answers BUSY at once there; within the busy timeout we ask again, then we tell."""
     path = tmp_path / "store"
     busy = sqlite3.OperationalError("database is locked")
-    busy.sqlite_errorcode = sqlite3.SQLITE_BUSY
+    busy.sqlite_errorcode = sqlite3.SQLITE_BUSY_RECOVERY  # an extended code of BUSY
     refusals = [busy] * 3
 
     class Busy(Failing):
@@ -360,7 +380,7 @@ def test_switching_to_wal_waits_for_another_process_and_not_for_ever(tmp_path: P
             path, create=create, pragmas=pragmas, driver=lambda uri: Busy(open_database(uri))
         )
 
-    admission.init(path, connect=open_busy)
+    open_busy(path, create=True, busy_timeout_ms=900).close()
     assert refusals == []
     refusals = [busy] * 1_000_000
     with pytest.raises(sqlite3.OperationalError, match="locked"):

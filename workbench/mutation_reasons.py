@@ -89,6 +89,12 @@ REASONS = (
         operator="ReplaceComparisonOperator_Eq_Is",
     ),
     Reason(
+        "zero and BUSY are small numbers, of which CPython has one object each",
+        edit=r"^-.* == self\.table_count == 0$|^-.* == sqlite3\.SQLITE_BUSY$",
+        file=CONNECTION,
+        operator="ReplaceComparisonOperator_Eq_Is",
+    ),
+    Reason(
         "of two words it is the greater one",
         edit=r"^-.* (==|is) Safety\.NON_IDEMPOTENT|^-.* is NON_IDEMPOTENT",
         operator=r"ReplaceComparisonOperator_(Eq|Is)_GtE",
