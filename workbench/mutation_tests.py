@@ -16,7 +16,12 @@ from conformance.mutants.mutant import Mutant
 from conformance.place import scratch_folder
 
 COPIED = ("conformance", "crash_harness", "impl", "model", "stateful_tests")
-TESTS = ("test_store_files.py", "test_file_formats.py", "test_model_exits.py")
+TESTS = (
+    "test_store_files.py",
+    "test_store_connections.py",
+    "test_file_formats.py",
+    "test_model_exits.py",
+)
 MOST_SECONDS = 120
 
 
