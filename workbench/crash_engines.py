@@ -20,6 +20,7 @@ from workbench.check import Finding
 from workbench.commands.experiment import build_experiment_values, format_experiment
 from workbench.commands.race import build_race_values, format_race
 from workbench.crash_report import build_exit_values, format_exits
+from workbench.tables import count
 
 SHOWN_FAILURES = 3
 SHOWN_HISTORIES = 1
@@ -33,7 +34,8 @@ def check_contests(profile: Word, *, seed: int) -> Finding:
     return Finding(
         verdict=report.verdict,
         covered=(
-            f"{len(report.results)} contests, {repetitions} repetitions in real processes, "
+            f"{count(len(report.results), 'contest')}, {count(repetitions, 'repetition')} "
+            "in real processes, "
             f"{met:.0%} of the calls met, seed {seed}"
         ),
         counts=build_race_values(report),
@@ -77,7 +79,8 @@ def describe_histories(report: HistoryReport) -> tuple[str, dict[str, Any]]:
     pairs = set(MACHINES[report.machine].pairs())
     seen = sum(pair in pairs for pair in report.outcomes)
     covered = (
-        f"{report.runs} histories, {report.operations:,} calls, {report.overlaps:,} inside "
+        f"{count(report.runs, 'history', 'histories')}, {count(report.operations, 'call')}, "
+        f"{report.overlaps:,} inside "
         f"another one, {report.unanswered} unanswered, {seen} outcomes, seed {report.seed}"
     )
     counts = {
@@ -86,7 +89,7 @@ def describe_histories(report: HistoryReport) -> tuple[str, dict[str, Any]]:
         "overlaps": report.overlaps,
         "unanswered": report.unanswered,
         "steps": report.steps,
-        "outcomes": {" ".join(pair): count for pair, count in report.outcomes.items()},
+        "outcomes": {" ".join(pair): times for pair, times in report.outcomes.items()},
     }
     return covered, counts
 
@@ -98,10 +101,11 @@ def check_exits(machine: str, *, profile: str, seed: int) -> Finding:
     return Finding(
         verdict=report.verdict,
         covered=(
-            f"{report.deaths:,} deaths at {len(report.rows)} boundaries from {report.starts:,} "
-            f"starts, {report.second_deaths:,} second ones, {report.watched_deaths:,} with a "
-            f"survivor, {report.faults:,} errors returned, seed {seed}"
-            + (f"; sampled: {sampled}" if sampled else "")
+            f"{count(report.deaths, 'death')} at "
+            f"{count(len(report.rows), 'boundary', 'boundaries')} from "
+            f"{count(report.starts, 'start')}, {count(report.second_deaths, 'second one')}, "
+            f"{report.watched_deaths:,} with a survivor, {count(report.faults, 'error')} returned, "
+            f"seed {seed}" + (f"; sampled: {sampled}" if sampled else "")
         ),
         counts=build_exit_values(report),
         report=tuple(format_exits([report])),

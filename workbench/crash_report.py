@@ -26,7 +26,7 @@ from crash_harness.exit_report import (
 from model.checking.explore import Verdict
 from model.checking.trace_json import encode_report
 from model.checking.trace_text import format_report
-from workbench.tables import PIPE_WIDTH
+from workbench.tables import PIPE_WIDTH, count
 
 SHOWN_FAILURES = 3
 MARKS = {
@@ -54,7 +54,7 @@ def format_exits(reports: Sequence[ExitReport]) -> list[str]:
     worst = next((v for v in (Verdict.FAIL, Verdict.UNDETERMINED) if v in verdicts), Verdict.PASS)
     cases = sum(report.cases for report in reports)
     seconds = sum(report.seconds for report in reports)
-    return [*lines, "", f"{worst}: {cases:,} cases in {seconds:.1f} s"]
+    return [*lines, "", f"{worst}: {count(cases, 'case')} in {seconds:.1f} s"]
 
 
 def _draw(report: ExitReport) -> list[str]:
@@ -97,17 +97,18 @@ def _cells(row: Row) -> Iterator[Text]:
     yield Text(_number(row.faults))
 
 
-def _number(count: int) -> str:
-    return f"{count:,}" if count else NOTHING
+def _number(cases: int) -> str:
+    return f"{cases:,}" if cases else NOTHING
 
 
 def _summarize(report: ExitReport) -> list[str]:
     """Return what was covered, and what of it by lot."""
     rate = report.cases / report.seconds / report.workers if report.seconds else 0
     covered = (
-        f"{report.starts:,} starts, {report.pairs} outcomes, {len(report.rows)} boundaries, "
-        f"{report.deaths:,} deaths ({report.second_deaths:,} second ones, "
-        f"{report.watched_deaths:,} with a survivor), {report.faults:,} errors"
+        f"{count(report.starts, 'start')}, {count(report.pairs, 'outcome')}, "
+        f"{count(len(report.rows), 'boundary', 'boundaries')}, {count(report.deaths, 'death')} "
+        f"({count(report.second_deaths, 'second one')}, {report.watched_deaths:,} with a "
+        f"survivor), {count(report.faults, 'error')}"
     )
     lines = [
         f"{report.verdict} {report.machine}: {covered}, {report.failed_cases:,} failed",

@@ -11,7 +11,7 @@ from model.checking.trace_report import TraceReport, from_violation
 from model.checking.trace_text import format_report
 from model.machine import Machine, Scope, property_sentence
 from workbench.life_cycle import LIFE_CYCLES, summarize_state
-from workbench.tables import format_table
+from workbench.tables import count, format_table
 
 MOST_DEADLOCK_KINDS = 12
 
@@ -129,7 +129,7 @@ def _format_deadlocks(found: Exploration) -> list[str]:
     if not found.deadlocks:
         return ["no state in which no call changes anything"]
     subject = LIFE_CYCLES[found.machine].subject
-    states = f"{len(found.deadlocks):,} states in which no call changes anything"
+    states = f"{count(len(found.deadlocks), 'state')} in which no call changes anything"
     lines = [f"{states} (the scope ends there), by where each {subject} stands:"]
     kinds = list(count_deadlock_kinds(found).items())
     lines += [f"{states:>8,}  {kind}" for kind, states in kinds[:MOST_DEADLOCK_KINDS]]

@@ -9,6 +9,11 @@ from rich.table import Table
 PIPE_WIDTH = 200
 
 
+def count(number: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun: "1 call", "1,200 calls"."""
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
 def format_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
     """Return a table as lines; columns whose heading ends in "#" hold numbers.
 
