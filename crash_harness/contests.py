@@ -386,5 +386,5 @@ class _Game:
         )
 
     def _fail(self, problem: str, raised: Any = None) -> Failure:
-        trace = raised.trace.strip().splitlines() if isinstance(raised, Raised) else ()
-        return Failure(Verdict.FAIL, 0, problem, tuple(self.history), tuple(trace))
+        error = (raised.trace.strip().splitlines()[-1],) if isinstance(raised, Raised) else ()
+        return Failure(Verdict.FAIL, 0, problem, tuple(self.history), error)
