@@ -33,6 +33,11 @@ for check in plan_checks(Profile.FULL, MACHINES, 1):
     finding = Finding(Verdict.FAIL, "little", {}, report, name=check.name, repeat="again and again")
     print(check.name, *format_finding(finding), sep="\\n", end="\\n\\n")
 """
+COUNTS = """
+from workbench.tables import count
+
+print(count(1, "call"), count(0, "loss", "losses"), count(1_200, "call"), sep=", ")
+"""
 TWICE = """
 from model.checking.explore import Verdict
 from workbench.check import Finding
@@ -136,6 +141,7 @@ def test_a_check_that_fails_writes_its_pages_and_says_where(
     done = run_verify(folder, *checks)
 
     assert done.returncode == 1, done.stdout
+    assert done.stdout.count("repeat: admit-one verify ") == len(checks)
     pages = [name_file(check, ".html") for check in checks]
     for check in planted.traces:
         report = load_report((folder / name_file(check, "-1.json")).read_text("utf-8"))
@@ -211,6 +217,23 @@ def test_every_check_of_a_profile_has_a_page_of_its_own(tmp_path: Path) -> None:
         assert name_file(check, ".html") in block
         assert f"what <it> says about {check}" in page.text
         assert "again and again" in page.text
+
+
+def test_a_finding_is_told_where_its_pages_can_not_be_written(tmp_path: Path) -> None:
+    """The report and the command that repeats it are there, and one line says why no page is."""
+    (tmp_path / FOLDER).write_text("this is no folder", "utf-8")
+
+    blocks = run_program(EVERY_CHECK, tmp_path).strip().split("\n\n")
+
+    for block in blocks:
+        assert "what <it> says" in block
+        assert f"can't write pages into {FOLDER}: file exists" in block
+        assert block.endswith("repeat: again and again")
+
+
+def test_a_number_agrees_with_its_noun(tmp_path: Path) -> None:
+    """One is not many."""
+    assert run_program(COUNTS, tmp_path) == "1 call, 0 losses, 1,200 calls\n"
 
 
 def test_older_files_of_the_same_check_are_removed(tmp_path: Path) -> None:

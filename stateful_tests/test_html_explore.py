@@ -153,7 +153,7 @@ def test_a_file_in_no_folder_is_wrong_usage(tmp_path: Path) -> None:
     )
 
     assert shown.returncode == 2
-    assert "there is no folder" in " ".join(shown.stderr.replace("│", " ").split())
+    assert "no such file or directory" in " ".join(shown.stderr.replace("│", " ").split())
 
 
 def test_a_page_of_states_loads_nothing(pages: dict[str, Page]) -> None:

@@ -6,7 +6,7 @@ A check names a function by its path, so that it can be carried to another proce
 import importlib
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -63,6 +63,14 @@ def run_check(check: Check) -> Finding:
         report = _describe_error(error)
         finding = Finding(Verdict.FAIL, "nothing was shown", {}, report)
     return replace(finding, name=check.name, seconds=time.perf_counter() - started)
+
+
+def leave_out_repeats(lines: Iterable[str]) -> list[str]:
+    """Return the lines of a report without the commands of its traces.
+
+    Each of them runs the whole check again, and so does the one that stands below the report.
+    """
+    return [line for line in lines if not line.startswith("repeat: ")]
 
 
 def _describe_error(error: Exception) -> tuple[str, ...]:

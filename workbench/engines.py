@@ -14,7 +14,7 @@ from model.checking.trace_json import encode_report
 from model.checking.trace_report import TraceReport, from_violation
 from model.checking.trace_text import format_report
 from model.scopes import MACHINES, SCOPES
-from workbench.check import Finding
+from workbench.check import Finding, leave_out_repeats
 
 SHOWN_FAILURES = 3
 
@@ -115,7 +115,8 @@ def check_walk(machine: str, scope: str, *, seed: int, steps: int) -> Finding:
 
 def format_reports(reports: Iterable[TraceReport]) -> list[str]:
     """Return the traces as lines, an empty one between two."""
-    return "\n\n".join(format_report(report).rstrip() for report in reports).splitlines()
+    text = "\n\n".join(format_report(report).rstrip() for report in reports)
+    return leave_out_repeats(text.splitlines())
 
 
 def select_failures(found: Sequence[Found]) -> list[Found]:

@@ -21,8 +21,17 @@ from workbench.check import Finding
 from workbench.html.history_page import format_history_html
 from workbench.html.report_page import format_check_html
 from workbench.html.trace_page import format_trace_html
+from workbench.wrong_usage import say_reason
 
 FOLDER = Path("admit-one-failures")
+
+
+def keep_failure(finding: Finding, folder: Path = FOLDER) -> list[str]:
+    """Do `write_failure`; where that can't be done, the line that is returned says why."""
+    try:
+        return write_failure(finding, folder)
+    except OSError as error:
+        return [f"can't write pages into {folder}: {say_reason(error)}"]
 
 
 def write_failure(finding: Finding, folder: Path = FOLDER) -> list[str]:

@@ -30,6 +30,6 @@ def check_machine(machine: str, *, examples: int, steps: int, seed: int) -> Find
             "outcomes": {" ".join(pair): count for pair, count in report.outcomes.items()},
             "events": dict(report.events),
         },
-        report=((report.failure or ""), *(report.program or "").splitlines()),
+        report=(*(report.failure or "").splitlines(), *(report.program or "").splitlines()),
         traces=tuple(map(encode_report, reports)),
     )

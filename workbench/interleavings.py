@@ -12,7 +12,7 @@ from model.checking.history import load_history
 from model.checking.verdicts import conclude
 from workbench.check import Finding
 from workbench.crash_engines import find_in_histories, format_failed_histories
-from workbench.failure_files import write_failure
+from workbench.failure_files import keep_failure
 from workbench.profiles import HISTORIES, Profile
 from workbench.progress import progress_bar
 
@@ -63,7 +63,7 @@ def _keep(finding: Finding) -> list[str]:
     """Write the files of what has not passed, and say where they are."""
     if finding.verdict is Verdict.PASS:
         return []
-    return [*write_failure(finding), f"repeat: {finding.repeat}"]
+    return [*keep_failure(finding), f"repeat: {finding.repeat}"]
 
 
 def judge_file(path: Path) -> Result:

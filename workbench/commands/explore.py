@@ -18,6 +18,7 @@ from workbench.html.graph_page import format_exploration_html
 from workbench.html.state_graph import GraphRecorder
 from workbench.life_cycle import LIFE_CYCLES, ArrowRecorder, format_dot, format_mermaid
 from workbench.progress import progress_bar
+from workbench.wrong_usage import refuse_unwritable, require_file
 
 
 def explore(
@@ -34,7 +35,10 @@ def explore(
     html_file: Annotated[
         Path | None,
         typer.Option(
-            "--html", metavar="FILE", help="Draw the life cycle, and few states, in a page as well."
+            "--html",
+            metavar="FILE",
+            callback=require_file,
+            help="Draw the life cycle, and few states, in a page as well.",
         ),
     ] = None,
     no_symmetry: Annotated[
@@ -47,8 +51,6 @@ def explore(
     """Search every state of a scope, in the model alone."""
     if mermaid + dot + as_json > 1:
         raise typer.BadParameter("--mermaid, --dot and --json exclude one another")
-    if html_file is not None and not html_file.parent.is_dir():
-        raise typer.BadParameter(f"there is no folder {html_file.parent}")
     known_machine, known_scope = find_scope(machine, scope)
     is_symmetric = False if no_symmetry else known_scope.is_symmetric
     recorder = ArrowRecorder(LIFE_CYCLES[machine])
@@ -72,7 +74,8 @@ def explore(
         typer.echo(report)
     if html_file is not None:
         page = format_exploration_html(found, tuple(recorder.arrows), graph, repeat)
-        html_file.write_text(page, "utf-8")
+        with refuse_unwritable(html_file):
+            html_file.write_text(page, "utf-8")
         typer.echo(f"page: {html_file}", err=True)
     if found.verdict is not search.Verdict.PASS and (mermaid or dot or as_json):
         typer.echo(report, err=True)

@@ -24,13 +24,20 @@ from workbench.lessons.rules import NoRules, read_rules
 from workbench.lessons.terminal import find_terminal, show_page
 from workbench.progress import progress_bar
 from workbench.tables import format_table
+from workbench.wrong_usage import refuse_unwritable, require_folder
 
 
 def lesson(
     name: Annotated[str | None, typer.Argument(help="a lesson; without it they are listed")] = None,
     *,
     html: Annotated[
-        Path | None, typer.Option("--html", help="Write all lessons as pages into this folder.")
+        Path | None,
+        typer.Option(
+            "--html",
+            metavar="FOLDER",
+            callback=require_folder,
+            help="Write all lessons as pages into this folder.",
+        ),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print what the lesson shows as JSON, for machines.")
@@ -88,7 +95,8 @@ def write_lessons(folder: Path) -> list[Path]:
     """Write every lesson as a page, and one that lists them."""
     pages = {page.name: page for page in _build(LESSONS)}
     groups = {title: [pages[each.name] for each in lessons] for title, lessons in GROUPS.items()}
-    return write_pages(groups, folder)
+    with refuse_unwritable(folder):
+        return write_pages(groups, folder)
 
 
 def build_values(chosen: Lesson | RunPage) -> dict[str, Any]:

@@ -23,7 +23,8 @@ from workbench.check import Finding
 from workbench.exit_codes import EXIT_CODES
 from workbench.profiles import Profile
 from workbench.progress import progress_bar
-from workbench.tables import format_table
+from workbench.tables import count, format_table
+from workbench.wrong_usage import refuse_unwritable, require_folder
 
 DEFAULT_SEED = 1
 SHOWN_DISAGREEMENTS = 3
@@ -66,7 +67,12 @@ def power_loss(
     ] = True,
     seed: Annotated[int, typer.Option(help="The seed of what is drawn by chance.")] = DEFAULT_SEED,
     keep: Annotated[
-        Path | None, typer.Option(help="Keep the files of each loss shown in this folder.")
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            callback=require_folder,
+            help="Keep the files of each loss shown in this folder.",
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")] = False,
 ) -> None:
@@ -90,7 +96,8 @@ def power_loss(
             )
         reports.append(report)
         if keep is not None:
-            keep_files(report, keep)
+            with refuse_unwritable(keep):
+                keep_files(report, keep)
     if as_json:
         values = [build_power_loss_values(report, profile) for report in reports]
         typer.echo(json.dumps(values, indent=2, ensure_ascii=False))
@@ -118,9 +125,9 @@ def check_deaths_inside_commit(machine: str, most_cases: int | None = None) -> F
     return Finding(
         verdict=report.verdict,
         covered=(
-            f"{report.deaths:,} deaths inside COMMIT of {report.cases} calls: {report.before:,} "
-            f"left the state before, {report.after:,} the one after, {report.ghosts:,} of these "
-            "as ghost commits"
+            f"{count(report.deaths, 'death')} inside COMMIT of {count(report.cases, 'call')}: "
+            f"{report.before:,} left the state before, {report.after:,} the one after, "
+            f"{report.ghosts:,} of these as ghost commits"
         ),
         counts={**asdict(report), "problems": list(report.problems)},
         report=report.problems,
@@ -174,10 +181,11 @@ def format_power_loss(reports: list[PowerLossReport], profile: str) -> list[str]
             lines += ["", *_format_failures(report), f"repeat: {name_command(report, profile)}"]
     seconds = sum(report.seconds for report in reports)
     verdict = conclude([report.verdict for report in reports])
+    losses = sum(report.loss_count for report in reports)
     return [
         *lines,
         "",
-        f"{verdict}: {sum(r.loss_count for r in reports):,} losses, {seconds:.1f} s",
+        f"{verdict}: {count(losses, 'loss', 'losses')}, {seconds:.1f} s",
     ]
 
 

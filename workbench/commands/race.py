@@ -20,7 +20,8 @@ from model.checking.explore import Verdict
 from workbench.exit_codes import EXIT_CODES
 from workbench.profiles import MACHINES, Profile
 from workbench.progress import progress_bar
-from workbench.tables import format_table
+from workbench.tables import count, format_table
+from workbench.wrong_usage import say_reason
 
 DEFAULT_SEED = 1
 
@@ -93,7 +94,9 @@ def race_otherwise(
     if judged is not None:
         try:
             verdict, values, lines = interleavings.judge_file(judged)
-        except (OSError, ValueError, LookupError) as error:
+        except OSError as error:
+            raise typer.BadParameter(f"--judge {judged}: {say_reason(error)}") from error
+        except (ValueError, LookupError) as error:
             raise typer.BadParameter(f"{judged}: {error}") from error
     elif with_schedules:
         verdict, values, lines = interleavings.race_schedules(machines, profile, seed)
@@ -127,8 +130,8 @@ def format_race(report: ContestReport) -> list[str]:
         if result.verdict is not Verdict.PASS:
             lines += ["", *_format_failures(result), f"repeat: {report.repeat(result.name)}"]
     passed = sum(result.verdict is Verdict.PASS for result in report.results)
-    count = f"{passed} of {len(report.results)} contests passed"
-    return [*lines, "", f"{report.verdict}: {count} in {report.seconds:.1f} s"]
+    total = count(len(report.results), "contest")
+    return [*lines, "", f"{report.verdict}: {passed} of {total} passed in {report.seconds:.1f} s"]
 
 
 def build_race_values(report: ContestReport) -> dict[str, Any]:

@@ -14,16 +14,26 @@ from typing import Annotated, Any
 import typer
 
 from conformance.environment import describe_versions
+from conformance.run_end import starting_processes
 from model.checking.explore import Verdict
 from model.checking.history import encode_history
 from model.checking.verdicts import conclude
 from workbench.check import Check, Finding, run_check
 from workbench.exit_codes import EXIT_CODES
-from workbench.failure_files import write_failure
+from workbench.failure_files import keep_failure
 from workbench.profiles import MACHINES, Profile, plan_checks
 from workbench.progress import progress_bar
+from workbench.tables import count
+from workbench.wrong_usage import refuse_unwritable, require_file
 
 DEFAULT_SEED = 1
+
+
+def require_json_file(path: Path | None) -> Path | None:
+    """Refuse an option in the place of the file to write to, and what `require_file` refuses."""
+    if path is not None and str(path).startswith("-"):
+        raise typer.BadParameter(f"it takes a file, and {path} is none")
+    return require_file(path)
 
 
 def verify(
@@ -37,17 +47,17 @@ def verify(
         list[str] | None, typer.Option(help="Only checks whose name starts with this.")
     ] = None,
     json_file: Annotated[
-        Path | None, typer.Option("--json", help="Write what was found to this file, as JSON.")
+        Path | None,
+        typer.Option(
+            "--json",
+            metavar="FILE",
+            callback=require_json_file,
+            help="Write what was found to this file as well, as JSON.",
+        ),
     ] = None,
 ) -> None:
     """Hold the SQLite implementation against the specification."""
-    if machine is not None and machine not in MACHINES:
-        raise typer.BadParameter(f"no machine {machine!r}; there are {', '.join(MACHINES)}")
-    checks = plan_checks(profile, MACHINES if machine is None else (machine,), seed)
-    if only:
-        checks = tuple(check for check in checks if check.name.startswith(tuple(only)))
-    if not checks:
-        raise typer.BadParameter(f"no check of the profile {profile} has such a name: {only}")
+    checks = select_checks(profile, machine, only or (), seed)
     started = time.perf_counter()
     for line in (f"admit-one verify, profile {profile}, seed {seed}", *describe_versions(), ""):
         typer.echo(line)
@@ -63,8 +73,34 @@ def verify(
     seconds = time.perf_counter() - started
     typer.echo(f"\n{verdict}: {_count(findings)} in {seconds:.0f} s")
     if json_file is not None:
-        json_file.write_text(_as_json(profile, seed, verdict, findings), "utf-8")
+        with refuse_unwritable(json_file):
+            json_file.write_text(_as_json(profile, seed, verdict, findings), "utf-8")
     raise typer.Exit(EXIT_CODES[verdict])
+
+
+def select_checks(
+    profile: Profile, machine: str | None, only: Sequence[str], seed: int
+) -> tuple[Check, ...]:
+    """Return the checks that are asked for; a name that selects none of them is wrong usage."""
+    if machine is not None and machine not in MACHINES:
+        raise typer.BadParameter(f"no machine {machine!r}; there are {', '.join(MACHINES)}")
+    checks = plan_checks(profile, MACHINES if machine is None else (machine,), seed)
+    for name in only:
+        if not any(check.name.startswith(name) for check in checks):
+            raise typer.BadParameter(f"--only {name}: {_explain_unknown(profile, machine, name)}")
+    return tuple(each for each in checks if not only or each.name.startswith(tuple(only)))
+
+
+def _explain_unknown(profile: Profile, machine: str | None, name: str) -> str:
+    """Say why no check with such a name is run."""
+    planned = plan_checks(profile, MACHINES, DEFAULT_SEED)
+    if not any(check.name.startswith(name) for check in planned):
+        kinds = ", ".join(dict.fromkeys(check.name.partition(" ")[0] for check in planned))
+        return f"no check of the profile {profile} begins so; they begin with {kinds}"
+    others = tuple(each for each in MACHINES if each != machine)
+    if any(check.name.startswith(name) for check in plan_checks(profile, others, DEFAULT_SEED)):
+        return f"it belongs to another machine than {machine}"
+    return f"it belongs to no single machine, and --machine {machine} leaves it out"
 
 
 def run_checks(checks: Sequence[Check]) -> Iterator[Finding]:
@@ -75,7 +111,8 @@ def run_checks(checks: Sequence[Check]) -> Iterator[Finding]:
         progress_bar("checks", len(checks)) as advance,
     ):
         order = sorted(range(len(checks)), key=lambda number: -checks[number].weight)
-        futures = {number: executor.submit(run_check, checks[number]) for number in order}
+        with starting_processes():
+            futures = {number: executor.submit(run_check, checks[number]) for number in order}
         for number in range(len(checks)):
             finding = futures[number].result()
             advance(number + 1)
@@ -88,13 +125,13 @@ def format_finding(finding: Finding) -> list[str]:
     if finding.verdict is Verdict.PASS:
         return lines
     lines += [f"      {line}" for line in finding.report]
-    lines += [f"      {line}" for line in write_failure(finding)]
+    lines += [f"      {line}" for line in keep_failure(finding)]
     return [*lines, f"      repeat: {finding.repeat}"]
 
 
 def _count(findings: Sequence[Finding]) -> str:
     passed = sum(finding.verdict is Verdict.PASS for finding in findings)
-    return f"{passed} of {len(findings)} checks passed"
+    return f"{passed} of {count(len(findings), 'check')} passed"
 
 
 def _as_json(profile: Profile, seed: int, verdict: Verdict, findings: Sequence[Finding]) -> str:
