@@ -12,7 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from conformance.versions import plain
+from model.checking.trace import Trace
+from model.checking.trace_text import NARRATORS, describe_start
 from model.machine import action_name, outcome_name
+from model.scopes import MACHINES
 
 DEFAULT_STATE_BUDGET = 200_000
 
@@ -23,9 +26,9 @@ class Difference:
 
     `subject` is "model" or "implementation". `kind` is "outcome", "state" (the same outcome,
     another state), "offer" (only one version's scope offers the call), "added action", "removed
-    action", "added outcome" or "removed outcome". `trace` holds (action, outcome) as text; the last
-    one is the call that differs. A trace from another than the first initial state of the scope
-    begins with that state. `details` are the fields of the state that differ.
+    action", "added outcome" or "removed outcome". `trace` holds (action, outcome) in the words
+    of a trace; the last one is the call that differs. A trace from another than the first initial
+    state of the scope begins with that state. `details` are the fields of the state that differ.
     """
 
     subject: str
@@ -61,6 +64,12 @@ class Comparison:
     calls: int
     differences: tuple[Difference, ...]
     is_complete: bool
+
+
+def say_action(machine: str, action: Any) -> str:
+    """Return a call in the words of a trace; one that only the other version has, as it is."""
+    is_known = type(action) in MACHINES[machine].steps
+    return NARRATORS[machine].describe_action(action) if is_known else repr(action)
 
 
 def compare_vocabularies(machine: str, old: Any, new: Any) -> Iterator[Difference]:
@@ -124,8 +133,14 @@ class Pairs:
             key, action, outcome = link
             way.append((action, outcome))
         if key != self.first:
-            way.append((repr(key), "the initial state"))
+            start = describe_start(Trace(self.machine, self.scope, key, ()))
+            way.append((start, "the initial state"))
         return way[::-1]
+
+    def link(self, key: Any, action: Any, outcome: Any) -> tuple[Any, str, str]:
+        """Return what leads from a pair to another one: a parent of it."""
+        answer = NARRATORS[self.machine].describe_outcome(outcome)
+        return key, say_action(self.machine, action), answer
 
     def compare(self, key: Any, action: Any, old: tuple[Any, Any], new: tuple[Any, Any]) -> bool:
         """Compare (state, outcome) after a call of both versions; tell whether the states agree."""
@@ -154,7 +169,7 @@ class Pairs:
             both = difference.before
             if difference.before != difference.after:
                 both = f"{difference.before} -> {difference.after}"
-            trace = (*self.way_to(key), (repr(action), both))
+            trace = (*self.way_to(key), (say_action(self.machine, action), both))
             self.found[difference.name] = replace(difference, trace=trace)
 
     def conclude(self, *, is_complete: bool) -> Comparison:
@@ -225,7 +240,6 @@ def _expand_models(
         if not pairs.compare(key, action, *results):
             continue
         following = results[1][0]
-        link = (key, repr(action), outcome_name(results[1][1]))
         if following not in pairs.parents:
-            pairs.parents[following] = link
+            pairs.parents[following] = pairs.link(key, action, results[1][1])
             yield results[0][0], following

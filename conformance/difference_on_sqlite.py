@@ -14,7 +14,6 @@ from conformance.implementation import Implementation, load_implementation
 from conformance.place import scratch_folder
 from conformance.sqlite import make_subject
 from conformance.subject import Subject, Unreadable
-from model.machine import outcome_name
 from model.scopes import MACHINES, SCOPES
 
 UNREADABLE = "rows of no state"
@@ -121,7 +120,7 @@ def _expand(
         if agrees and after is not UNREADABLE and bounds.is_symmetric:
             key = machine.canonical(bounds, after)
         if agrees and after is not UNREADABLE and key not in pairs.parents:
-            pairs.parents[key] = (state, repr(action), outcome_name(new[1]))
+            pairs.parents[key] = pairs.link(state, action, new[1])
             if key is not after:
                 pairs.parents[after] = pairs.parents[key]
             yield after, [version.subject.image() for version in versions]

@@ -1,6 +1,7 @@
 """Two versions of a protocol are compared call by call, and part at the shortest trace."""
 
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -102,13 +103,13 @@ def test_the_lease_boundary_is_shown_by_a_shortest_trace(tmp_path: Path) -> None
         difference = next(each for each in comparison.differences if each.after == "claimed")
         assert difference.before == "nothing_due"
         assert difference.name.endswith("admission claim: nothing_due -> claimed")
-        assert [action.partition("(")[0] for action, _ in difference.trace] == [
-            "Init",
-            "Admit",
-            "Claim",
-            "Claim",
+        assert [action.split()[0] for action, _ in difference.trace] == [
+            "init",
+            "admit",
+            "claim",
+            "claim",
         ]
-        assert difference.trace[-1] == ("Claim(now=5)", "nothing_due -> claimed")
+        assert difference.trace[-1] == ("claim at tick 5", "nothing_due -> claimed")
         assert "state.records[0].generation: 1 -> 2" in difference.details
 
 
@@ -225,3 +226,8 @@ def test_the_command_exits_with_one_on_a_difference_that_is_not_allowed(tmp_path
     assert "model admission claim: nothing_due -> claimed" in names
     assert second.returncode == 0, second.stdout
     assert "DIFFERS" not in second.stdout
+    assert "    3. claim at tick 0 → claimed r1 under generation 1\n" in first.stdout
+    assert "    4. claim at tick 5: nothing_due -> claimed\n" in first.stdout
+    assert "\nverdict: fail, 2 differences are not allowed\n" in first.stdout
+    assert f"repeat: admit-one {shlex.join(command[3:])}\n" in first.stdout
+    assert second.stdout.endswith("verdict: pass\n")

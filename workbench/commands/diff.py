@@ -1,6 +1,7 @@
 """`admit-one diff`: the shortest traces on which two versions of a protocol part."""
 
 import json
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from enum import StrEnum
@@ -23,6 +24,10 @@ from model.checking.explore import Verdict
 from model.scopes import MACHINES, SCOPES
 from workbench.exit_codes import EXIT_CODES
 from workbench.progress import progress_bar
+from workbench.tables import count
+from workbench.wrong_usage import say_reason
+
+DEFAULT_SCOPE = "TINY"
 
 
 class Compared(StrEnum):
@@ -47,7 +52,7 @@ def diff(
     machine: Annotated[
         str | None, typer.Option(help="Only this machine: admission or reservation.")
     ] = None,
-    scope: Annotated[str, typer.Option(help="The scope to compare over.")] = "TINY",
+    scope: Annotated[str, typer.Option(help="The scope to compare over.")] = DEFAULT_SCOPE,
     subject: Annotated[Compared, typer.Option(help="What is compared.")] = Compared.BOTH,
     allow: Annotated[
         Path | None, typer.Option(help="A file of intended differences, one name a line.")
@@ -74,7 +79,33 @@ def diff(
     writers = {Format.TEXT: _as_text, Format.MARKDOWN: _as_markdown, Format.JSON: _as_json}
     for line in writers[output](revision, comparisons, allowed):
         typer.echo(line)
-    raise typer.Exit(EXIT_CODES[conclude(comparisons, allowed)])
+    verdict = conclude(comparisons, allowed)
+    if output is Format.TEXT and verdict is not Verdict.PASS:
+        repeat = _join_command(
+            revision, machine=machine, scope=scope, subject=subject, allow=allow, budget=budget
+        )
+        typer.echo(f"repeat: {repeat}")
+    raise typer.Exit(EXIT_CODES[verdict])
+
+
+def _join_command(
+    revision: str,
+    *,
+    machine: str | None,
+    scope: str,
+    subject: Compared,
+    allow: Path | None,
+    budget: int,
+) -> str:
+    """Return the command that compares again in the same way."""
+    return shlex.join(
+        ["admit-one", "diff", revision]
+        + ["--machine", str(machine)] * (machine is not None)
+        + ["--scope", scope] * (scope != DEFAULT_SCOPE)
+        + ["--subject", subject] * (subject is not Compared.BOTH)
+        + ["--allow", str(allow)] * (allow is not None)
+        + ["--budget", str(budget)] * (budget != DEFAULT_STATE_BUDGET)
+    )
 
 
 def _read_allowed(path: Path | None) -> frozenset[str]:
@@ -83,8 +114,10 @@ def _read_allowed(path: Path | None) -> frozenset[str]:
         return frozenset()
     try:
         lines = path.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise typer.BadParameter(f"--allow: {error}") from error
+    except OSError as error:
+        raise typer.BadParameter(f"--allow {path}: {say_reason(error)}") from error
+    except UnicodeDecodeError as error:
+        raise typer.BadParameter(f"--allow {path}: byte {error.start} is not UTF-8") from error
     return frozenset(name for line in lines if (name := line.partition("#")[0].strip()))
 
 
@@ -117,22 +150,38 @@ def _compare(
 
 def conclude(comparisons: Sequence[Comparison], allowed: frozenset[str]) -> Verdict:
     """Fail on a difference that is not allowed; undetermined if a budget ended a comparison."""
-    names = {each.name for comparison in comparisons for each in comparison.differences}
-    if names - allowed:
+    if _find_names(comparisons) - allowed:
         return Verdict.FAIL
     if not all(comparison.is_complete for comparison in comparisons):
         return Verdict.UNDETERMINED
     return Verdict.PASS
 
 
+def _find_names(comparisons: Sequence[Comparison]) -> set[str]:
+    """Return the names of all differences."""
+    return {each.name for comparison in comparisons for each in comparison.differences}
+
+
+def _explain_verdict(comparisons: Sequence[Comparison], allowed: frozenset[str]) -> str:
+    """Return the verdict, and why it is none that passes."""
+    verdict = conclude(comparisons, allowed)
+    number = len(_find_names(comparisons) - allowed)
+    if verdict is Verdict.FAIL:
+        are = "is" if number == 1 else "are"
+        return f"{verdict}, {count(number, 'difference')} {are} not allowed"
+    if verdict is Verdict.UNDETERMINED:
+        return f"{verdict}, the budget ended a comparison"
+    return str(verdict)
+
+
 def _summarize(comparison: Comparison) -> str:
     """Return what was compared, and how many kinds of difference there are, in one line."""
-    count = len(comparison.differences)
-    found = "no difference" if not count else f"{count} difference{'s' * (count > 1)}"
+    number = len(comparison.differences)
+    found = count(number, "difference") if number else "no difference"
     bound = "" if comparison.is_complete else ", ended by the budget"
     return (
         f"{comparison.subject} {comparison.machine} {comparison.scope}: {found} in "
-        f"{comparison.states:,} states, {comparison.calls:,} calls{bound}"
+        f"{count(comparison.states, 'state')}, {count(comparison.calls, 'call')}{bound}"
     )
 
 
@@ -146,15 +195,16 @@ def _as_text(
             mark = "allowed" if difference.name in allowed else "DIFFERS"
             yield f"  {mark}  {difference.name}"
             yield from (f"    {line}" for line in _format_trace(difference))
-    unused = allowed - {each.name for one in comparisons for each in one.differences}
-    for name in sorted(unused):
+    for name in sorted(allowed - _find_names(comparisons)):
         yield f"note: allowed, but not found: {name}"
+    yield f"verdict: {_explain_verdict(comparisons, allowed)}"
 
 
 def _format_trace(difference: Difference) -> Iterator[str]:
     """Yield the calls of a difference, numbered, and the fields of the state that differ."""
     for number, (action, outcome) in enumerate(difference.trace, start=1):
-        yield f"{number}. {action} → {outcome}"
+        sign = ":" if number == len(difference.trace) else " →"
+        yield f"{number}. {action}{sign} {outcome}"
     yield from (f"   {line}" for line in difference.details)
 
 
