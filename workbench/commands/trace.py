@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Callable
+from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -33,11 +34,21 @@ class Format(Word):
     HTML = "html"
 
 
+class Finder(StrEnum):
+    """An engine that writes traces: those that draw lots find no shortest one."""
+
+    EXPLORE = Engine.EXPLORE.value
+    EXHAUSTIVE = Engine.EXHAUSTIVE.value
+    CRASH = Engine.CRASH.value
+    RACE = Engine.RACE.value
+    POWER_LOSS = Engine.POWER_LOSS.value
+
+
 def trace(
     name: Annotated[str, typer.Argument(help="A planted mistake; see `admit-one mutants list`.")],
     *,
     engine: Annotated[
-        Engine | None, typer.Option(help="What is to find it; the one that it names otherwise.")
+        Finder | None, typer.Option(help="What is to find it; the one that it names otherwise.")
     ] = None,
     output: Annotated[Format, typer.Option("--format", help="How to write it.")] = Format.TEXT,
     seed: Annotated[int, typer.Option(help="The seed of what is drawn by chance.")] = DEFAULT_SEED,
@@ -47,11 +58,8 @@ def trace(
         mutant = find_mutant(name)
     except UnknownMutant as error:
         raise typer.BadParameter(str(error)) from error
-    chosen = engine or mutant.engine
-    if chosen is None or chosen not in FINDERS:
-        known = ", ".join(FINDERS)
-        raise typer.BadParameter(f"{name} is found by {chosen}; a trace is made by {known}")
-    if mutant.is_of_the_model is not (chosen is Engine.EXPLORE):
+    chosen = engine or choose_finder(mutant)
+    if mutant.is_of_the_model is not (chosen is Finder.EXPLORE):
         side = "the model" if mutant.is_of_the_model else "the implementation"
         raise typer.BadParameter(f"{name} changes {side}, and {chosen} does not look there")
     repeat = shlex.join(["admit-one", "trace", name] + ["--engine", chosen] * (engine is not None))
@@ -61,6 +69,17 @@ def trace(
         typer.echo(str(error), err=True)
         raise typer.Exit(1) from error
     typer.echo(write_report(report, output).rstrip())
+
+
+def choose_finder(mutant: Mutant) -> Finder:
+    """Return the engine that a planted mistake names; wrong usage if that writes no traces."""
+    if mutant.engine is None:
+        raise typer.BadParameter(f"{mutant.name} is equivalent: nothing finds it")
+    try:
+        return Finder(mutant.engine)
+    except ValueError as error:
+        message = f"{mutant.engine} writes no traces; use --engine {Finder.EXHAUSTIVE}"
+        raise typer.BadParameter(message) from error
 
 
 def write_report(report: TraceReport, output: Format) -> str:
@@ -144,10 +163,10 @@ def _tell_alone(mutant: Mutant, error: Exception) -> str:
     return f"{mutant.name} shows itself to a lone caller (--engine exhaustive): {error}"
 
 
-FINDERS: dict[Engine, Callable[[Mutant, str, int], TraceReport]] = {
-    Engine.EXPLORE: _find_by_explore,
-    Engine.EXHAUSTIVE: _find_by_exhaustive,
-    Engine.CRASH: _find_by_crash,
-    Engine.RACE: _find_by_race,
-    Engine.POWER_LOSS: _find_by_power_loss,
+FINDERS: dict[Finder, Callable[[Mutant, str, int], TraceReport]] = {
+    Finder.EXPLORE: _find_by_explore,
+    Finder.EXHAUSTIVE: _find_by_exhaustive,
+    Finder.CRASH: _find_by_crash,
+    Finder.RACE: _find_by_race,
+    Finder.POWER_LOSS: _find_by_power_loss,
 }
