@@ -122,6 +122,20 @@ def test_a_terminal_is_asked_before_the_answer_is_shown(typed: str, said: str) -
     assert code == 0
 
 
+def test_a_terminal_asks_again_for_what_is_no_choice() -> None:
+    """What was typed by mistake is no wrong answer."""
+    with sit_at(SHORT) as (reader, _):
+        reader.read_until("Your answer")
+        reader.type("zz")
+        again = reader.read_until("Your answer")
+        reader.type("b")
+        answered = reader.read_until("Show the solution")
+
+    assert "A letter from a to " in again
+    assert "No: " not in again
+    assert "Yes." in answered
+
+
 # ── Pages ─────────────────────────────────────────────────────────────────────────────────
 
 

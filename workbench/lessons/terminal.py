@@ -38,6 +38,8 @@ from workbench.lessons.rules import Rule
 MOST_WIDTH = 100
 LEAST_WIDTH = 40
 PIPE_WIDTH = 88
+MOST_QUESTIONS = 100
+"""How often a reader who gives no answer is asked."""
 METER_CELLS = 20
 BAR_CELLS = 40
 CELL = 46
@@ -159,12 +161,22 @@ def _ask(ask: Ask, terminal: Terminal) -> None:
     _print_all(terminal, wrap_prose(ask.text, terminal.width))
     letters = dict(zip(ascii_lowercase, ask.choices, strict=False))
     _print_all(terminal, (f"  {letter}. {choice}" for letter, choice in letters.items()))
-    said = terminal.wait("Your answer (a letter; Enter alone shows it): ")
-    chosen = letters.get(said.lower(), said)
-    if chosen:
+    chosen = _wait_for_choice(letters, terminal)
+    if chosen is not None:
         is_right = chosen == ask.right
         terminal.say("Yes." if is_right else f"No: {ask.right}.", bold=True)
     show_blocks(ask.answer, terminal)
+
+
+def _wait_for_choice(letters: dict[str, str], terminal: Terminal) -> str | None:
+    """Return the choice that the reader has made, by its letter or in full; None without one."""
+    known = letters | {choice.lower(): choice for choice in letters.values()}
+    for _ in range(MOST_QUESTIONS):
+        said = terminal.wait("Your answer (a letter; Enter alone shows it): ").lower()
+        if not said or said in known:
+            return known.get(said)
+        terminal.say(f"A letter from a to {max(letters)}, please.")
+    return None
 
 
 # ── Lines ─────────────────────────────────────────────────────────────────────────────────
