@@ -4,8 +4,11 @@ import os
 import pty
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from conformance.changed_source import ROOT
 
 SHOWS_A_BAR = """
 import time
@@ -18,14 +21,18 @@ with progress_bar("counting", 3, delay_seconds=0.0) as advance:
 """
 
 
-def run_command(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run `admit-one` in a pipe."""
+def run_command(
+    *arguments: str, folder: Path = ROOT, encoding: str = "utf-8"
+) -> subprocess.CompletedProcess[str]:
+    """Run `admit-one` in a pipe, in a folder and with the encoding of its environment."""
     return subprocess.run(
         [sys.executable, "-m", "workbench.cli", *arguments],
         capture_output=True,
         encoding="utf-8",
         timeout=60,
         check=False,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": encoding},
     )
 
 
@@ -79,6 +86,68 @@ def test_help_names_every_command_and_exit_code() -> None:
 def test_wrong_usage_ends_with_2(arguments: tuple[str, ...]) -> None:
     """A command that can't be understood ends with 2, not with a verdict."""
     assert run_command(*arguments).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("verify", "--profile", "huge"), "'--profile': 'huge' is not one of 'quick'"),
+        (("verify", "--only", "contests", "--only", "nosuch"), "--only nosuch: no check of the"),
+        (("verify", "--machine", "admission", "--only", "contests"), "to no single machine"),
+        (("verify", "--machine", "admission", "--only", "crash reservation"), "another machine"),
+        (("verify", "--json", "--only", "experiment"), "it takes a file, and --only is none"),
+        (("verify", "--json", "/no-such-folder/a"), "/no-such-folder/a: no such file or directory"),
+        (("explore", "admission", "TINY", "--html", "."), "can't write .: is a directory"),
+        (("lesson", "--html", "/dev/null/pages"), "can't write /dev/null/pages: not a directory"),
+        (("power-loss", "--keep", "/dev/null"), "can't write /dev/null: not a directory"),
+        (("race", "--judge", "/no-such-file"), "--judge /no-such-file: no such file or directory"),
+        (("diff", "."), ". holds no copy of this project"),
+        (("trace", "claim-without-an-order"), "is equivalent: nothing finds it"),
+        (("trace", "slot-released-at-claim", "--engine", "walk"), "'walk' is not one of 'explore'"),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, tuple) else None,
+)
+def test_wrong_usage_is_told_in_a_sentence_before_any_work(
+    arguments: tuple[str, ...], said: str, tmp_path: Path
+) -> None:
+    """What can't be understood or written is named once, with the reason, in plain words."""
+    shown = run_command(*arguments, folder=tmp_path)
+
+    assert shown.returncode == 2
+    assert said in shown.stderr
+    assert "Errno" not in shown.stderr
+    assert "Value error" not in shown.stderr
+    assert "Traceback" not in shown.stderr
+    assert shown.stdout == ""
+
+
+def test_a_file_is_tried_without_a_trace_of_it(tmp_path: Path) -> None:
+    """Where a command comes to nothing, no empty file is left, and an old one is as it was."""
+    old, new = tmp_path / "old.html", tmp_path / "new.html"
+    old.write_text("old", "utf-8")
+
+    for file in (old, new):
+        assert run_command("explore", "admission", "HUGE", "--html", str(file)).returncode == 2
+
+    assert old.read_text("utf-8") == "old"
+    assert not new.exists()
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii", "utf-8"])
+def test_what_is_printed_is_utf_8_in_every_environment(encoding: str) -> None:
+    """An arrow is no reason to end with a traceback."""
+    shown = run_command("trace", "slot-released-at-claim", encoding=encoding)
+
+    assert shown.returncode == 0, shown.stderr
+    assert "claim at tick 0 → claimed" in shown.stdout
+
+
+def test_the_help_cuts_no_sentence() -> None:
+    """Each command has a line of its own, whole on a narrow terminal too."""
+    commands = run_command("--help").stdout.partition("Commands:\n")[2].splitlines()
+
+    assert len(commands) > 10
+    assert all(line.endswith(".") and not line.endswith("...") for line in commands)
 
 
 def test_wrong_usage_names_what_there_is() -> None:

@@ -1,7 +1,7 @@
 """The command `admit-one`: finds the module of the command that was asked for, and runs it.
 
 A command is a module of `workbench.commands` with a function of the same name, and one entry in
-`COMMANDS`. The function's signature gives its arguments and options, its docstring its help.
+`COMMANDS`. The function's signature gives its arguments and options, its docstring its own help.
 Only the module that was asked for is imported, so that each starts as fast as it can.
 
 Exit codes: see `workbench.exit_codes`.
@@ -9,33 +9,36 @@ Exit codes: see `workbench.exit_codes`.
 
 import importlib
 import sys
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, Any
 
-import typer
-
+from conformance.run_end import begin_run
 from workbench.extras import explain_missing
+from workbench.output import open_streams
+
+if TYPE_CHECKING:
+    import typer
 
 DESCRIPTION = """Hold durable admission and a dispatch budget to their specification.
 
 Exit codes: 0 pass, 1 fail, 2 wrong usage, 3 undetermined."""
 
-COMMANDS = (
-    "verify",
-    "explore",
-    "experiment",
-    "crash",
-    "race",
-    "power-loss",
-    "trace",
-    "replay",
-    "diff",
-    "mutants",
-    "lesson",
-    "play",
-    "scopes",
-)
-"""The commands, in the order in which the help lists them."""
+COMMANDS: Mapping[str, str] = {
+    "verify": "Hold the SQLite implementation against the specification.",
+    "explore": "Search every state of a scope, in the model alone.",
+    "experiment": "Run the frozen scenarios of the source articles.",
+    "crash": "Let processes die at every boundary of every operation.",
+    "race": "Let real processes race for the same store.",
+    "power-loss": "Lose the power at every place of a recording.",
+    "trace": "Show the shortest trace to a planted mistake.",
+    "replay": "Run the trace in a file again, step by step.",
+    "diff": "Show the shortest traces on which two versions part.",
+    "mutants": "List the planted mistakes, or set the engines on them.",
+    "lesson": "Learn why each rule is there.",
+    "play": "Take the calls yourself, on a page of this computer.",
+    "scopes": "List the scopes and their recorded numbers.",
+}
+"""What each command is for, in at most 60 characters and in the order of the help."""
 
 
 def load_command(name: str) -> Callable[..., Any]:
@@ -47,9 +50,14 @@ def load_command(name: str) -> Callable[..., Any]:
     return command
 
 
-def build_app(names: Sequence[str] = COMMANDS) -> typer.Typer:
+def build_app(names: Collection[str] = COMMANDS) -> "typer.Typer":
     """Return the program with these commands."""
+    import typer  # noqa: PLC0415 - it takes a while, in which Ctrl-C has to work already
+
+    from workbench.wrong_usage import PlainGroup  # noqa: PLC0415 - the same
+
     app = typer.Typer(
+        cls=PlainGroup,
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
@@ -57,33 +65,35 @@ def build_app(names: Sequence[str] = COMMANDS) -> typer.Typer:
     )
     app.callback(help=DESCRIPTION)(lambda: None)  # with it, one command alone keeps its name
     for name in names:
+        purpose = COMMANDS[name]
         try:
             command = load_command(name)
         except ModuleNotFoundError as error:
             if len(names) == 1:
                 raise
-            command = make_placeholder(error)
-        app.command(name)(command)
+            command, purpose = make_placeholder(error), f"({explain_missing(error)})"
+        app.command(name, short_help=purpose)(command)
     return app
 
 
 def make_placeholder(error: ModuleNotFoundError) -> Callable[[], None]:
-    """Return what the help lists in place of a command that lacks a package."""
+    """Return what stands in place of a command that lacks a package."""
 
     def placeholder() -> None:
         raise error
 
-    placeholder.__doc__ = f"({explain_missing(error)})"
     return placeholder
 
 
 def main() -> None:
     """Run the command that the arguments ask for; one that lacks a package is wrong usage."""
+    begin_run()
+    open_streams()
     asked = sys.argv[1] if len(sys.argv) > 1 else ""
     try:
         build_app((asked,) if asked in COMMANDS else COMMANDS)(prog_name="admit-one")
     except ModuleNotFoundError as error:
-        typer.echo(f"admit-one {asked} {explain_missing(error)}", err=True)
+        sys.stderr.write(f"admit-one {asked} {explain_missing(error)}\n")
         sys.exit(2)
 
 

@@ -1,6 +1,6 @@
 """The packages that only an extra of the installation brings, and what to say without one.
 
-The command itself, the terminal lessons and every check that needs no such package do without.
+The extra `command` is for `admit-one` itself; the terminal lessons and most checks need no other.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,9 @@ EXTRAS: Mapping[str, str] = {
     "greenlet": "schedules",
     "hypothesis": "test",
     "jinja2": "play",
+    "rich": "command",
     "starlette": "play",
+    "typer": "command",
     "uvicorn": "play",
 }
 """The extra that brings each package."""

@@ -1,6 +1,7 @@
 """`admit-one play`: a page on which one takes the calls oneself, and the model answers."""
 
 import importlib
+import signal
 from types import ModuleType
 from typing import Annotated
 
@@ -32,6 +33,7 @@ def play(
     """
     position = find_position(machine, scope, trace, mutant)
     server = load_server()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # the end of it, no interruption
     try:
         server.serve(position, port, announce)
     except KeyboardInterrupt:
