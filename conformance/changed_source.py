@@ -20,6 +20,7 @@ from types import CodeType, ModuleType
 from typing import Any, Final
 
 from conformance.implementation import MODULES, Implementation
+from conformance.subject import ENDINGS
 from model.machine import Machine, Scope
 
 ROOT: Final = Path(__file__).resolve().parents[1]
@@ -125,7 +126,7 @@ def load_modules(
     family = _Family(package, texts)
     try:
         modules = {name: family.load(name) for name in names}
-    except Exception as error:
+    except (Exception, *ENDINGS) as error:
         raise ChangeDoesNotLoad(f"{type(error).__name__}: {error}") from error
     unread = {file for file in texts if file.endswith(".py")} - family.files
     if unread:

@@ -5,7 +5,7 @@ from typing import Any
 
 from conformance.implementation import Implementation
 from conformance.place import Place
-from conformance.subject import Unreadable
+from conformance.subject import Unreadable, reading, stay_alive
 from model.admission_vocabulary import (
     ABSENT,
     Action,
@@ -56,6 +56,7 @@ class AdmissionSubject:
         }
         self._store: Any = None
 
+    @stay_alive
     def apply(self, action: Action) -> Outcome:
         """Carry out an action on the store."""
         try:
@@ -107,11 +108,9 @@ class AdmissionSubject:
 
     def observe(self) -> State:
         """Read the durable rows through a second connection."""
-        connection = self.place.observer()
-        if connection is None:
-            return ABSENT
-        connection.execute("begin")
-        try:
+        with reading(self.place) as connection:
+            if connection is None:
+                return ABSENT
             stores = connection.execute(
                 "select global_slots, global_bytes, tenant_slots, tenant_bytes, item_bytes, clock"
                 " from store"
@@ -121,8 +120,6 @@ class AdmissionSubject:
                 "select t.sequence, e.request_id, e.value"
                 " from effect e left join task t using (request_id) order by t.sequence"
             ).fetchall()
-        finally:
-            connection.execute("commit")
         if len(stores) != 1:
             raise Unreadable(f"{len(stores)} rows of limits")
         *limits, clock = stores[0]
@@ -133,6 +130,7 @@ class AdmissionSubject:
             effects=tuple(_read_effect(row) for row in effects),
         )
 
+    @stay_alive
     def read(self) -> dict[str, Any] | None:
         """Return the store's own snapshot."""
         if self.place.observer() is None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from conformance.implementation import Implementation
 from conformance.place import Place
-from conformance.subject import Unreadable
+from conformance.subject import Unreadable, reading, stay_alive
 from model.reservation_vocabulary import (
     Action,
     Answer,
@@ -85,6 +85,7 @@ class ReservationSubject:
         self.keeps_open = keeps_open
         self._kept: dict[tuple[str, str], Any] = {}
 
+    @stay_alive
     def apply(self, action: Action) -> Outcome:
         """Carry out an action."""
         try:
@@ -200,6 +201,7 @@ class ReservationSubject:
                 hand.append(Held(_as_permit(permit), used if permit.is_used else Stage.FRESH))
         return tuple(hand)
 
+    @stay_alive
     def read(self) -> dict[str, Any] | None:
         """Return the stores' own snapshots, those that exist."""
         snapshots: dict[str, Any] = {}
@@ -301,11 +303,9 @@ def _as_receipt(receipt: Any) -> Receipt:
 
 def _read_ledger(file: str, place: Place) -> Ledger:
     """Turn the rows of a ledger into the model's ledger."""
-    connection = place.observer()
-    if connection is None:
-        return Ledger(file)
-    connection.execute("begin")
-    try:
+    with reading(place) as connection:
+        if connection is None:
+            return Ledger(file)
         names = connection.execute("select name from ledger").fetchall()
         intents = connection.execute(
             "select intent_id, payload, safety, cap, spent, ticket from intent order by intent_id"
@@ -313,8 +313,6 @@ def _read_ledger(file: str, place: Place) -> Ledger:
         rows = connection.execute(
             "select intent_id, seq, ticket from reservation order by intent_id, seq"
         ).fetchall()
-    finally:
-        connection.execute("commit")
     if len(names) != 1:
         raise Unreadable(f"ledger {file} has {len(names)} names")
     reservations: dict[str, list[Reservation]] = {intent[0]: [] for intent in intents}
@@ -343,11 +341,9 @@ def _read_intent(row: tuple[Any, ...], reservations: list[Reservation]) -> Inten
 
 def _read_receiver(place: Place) -> Receiver:
     """Turn the rows of the receiver into the model's receiver."""
-    connection = place.observer()
-    if connection is None:
-        return Receiver()
-    connection.execute("begin")
-    try:
+    with reading(place) as connection:
+        if connection is None:
+            return Receiver()
         calls = connection.execute("select ledger, intent_id, seq from call").fetchall()
         identities = connection.execute(
             "select intent_id, safety, payload from identity order by intent_id"
@@ -355,8 +351,6 @@ def _read_receiver(place: Place) -> Receiver:
         effects = connection.execute(
             "select ticket, intent_id, payload from effect order by ticket"
         ).fetchall()
-    finally:
-        connection.execute("commit")
     return Receiver(
         exists=True,
         calls=tuple(sorted(Call(*row) for row in calls)),

@@ -5,12 +5,70 @@ an answer or an exception into an outcome of the model, and durable rows into a 
 (the abstraction function). One suite then serves every backend.
 """
 
+import contextlib
+import functools
+import sqlite3
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 
 class Unreadable(Exception):
     """The durable rows are not those of any state of the model."""
+
+
+class Ended(Exception):
+    """The implementation has raised what would end the process, as `sys.exit` does."""
+
+
+ENDINGS = (SystemExit, GeneratorExit)
+"""What passes by `except Exception`; left alone, it would end a run before its verdict."""
+
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+def stay_alive(call: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Return a call that raises `Ended` where the implementation would end the process."""
+
+    @functools.wraps(call)
+    def living_call(*arguments: Parameters.args, **options: Parameters.kwargs) -> Result:
+        try:
+            return call(*arguments, **options)
+        except ENDINGS as error:
+            said = ", ".join(map(repr, error.args))
+            raise Ended(f"{type(error).__name__}({said})") from error
+
+    return living_call
+
+
+class Observable(Protocol):
+    """A place with a second connection, None while there is no store."""
+
+    def observer(self) -> sqlite3.Connection | None:
+        """Return the connection."""
+
+
+@contextlib.contextmanager
+def reading(place: Observable) -> Iterator[sqlite3.Connection | None]:
+    """Yield the second connection of a place in one transaction, None while there is no store.
+
+    `Unreadable` if the file is no database, or a damaged one.
+    """
+    try:
+        connection = place.observer()
+        if connection is None:
+            yield None
+            return
+        connection.execute("begin")
+        try:
+            yield connection
+        finally:
+            with contextlib.suppress(Exception):  # the first error is the one to tell
+                connection.execute("commit")
+    except sqlite3.DatabaseError as error:
+        raise Unreadable(f"{type(error).__name__}: {error}") from error
 
 
 class Subject(Protocol):
@@ -21,7 +79,8 @@ class Subject(Protocol):
     def apply(self, action: Any) -> Any:
         """Carry out an action, and return its outcome in the model's words.
 
-        What an implementation raises beside the errors of its protocol passes unchanged.
+        What an implementation raises beside the errors of its protocol passes unchanged; what
+        would end the process is `Ended`, here and in `read`.
         """
 
     def observe(self) -> Any:

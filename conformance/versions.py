@@ -20,6 +20,7 @@ from typing import Any
 
 from conformance.implementation import MODULES, Implementation
 from conformance.run_end import begin_scratch_name
+from conformance.subject import ENDINGS
 
 PACKAGES = ("model", "impl")
 
@@ -86,8 +87,9 @@ def load_modules(version: Version, names: Iterable[str]) -> dict[str, ModuleType
     importlib.invalidate_caches()
     try:
         modules = {name: importlib.import_module(name) for name in names}
-    except Exception as error:
-        raise VersionError(f"{version.label}: {type(error).__name__}: {error}") from error
+    except (Exception, *ENDINGS) as error:
+        said = f"{type(error).__name__}: {error}"
+        raise VersionError(f"{version.label}: {said}") from error
     finally:
         sys.path.remove(str(version.root))
         for name in [name for name in sys.modules if is_ours(name)]:

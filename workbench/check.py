@@ -51,15 +51,15 @@ class Finding:
 def run_check(check: Check) -> Finding:
     """Run a check in this process, and say how long it took.
 
-    An engine that raises has shown nothing: that fails, with all that is known about it. One that
-    lacks a package says which extra brings it.
+    An engine that raises has shown nothing: that fails, with all that is known about it, also where
+    it raises what would end the process. One that lacks a package says which extra brings it.
     """
     module, _, name = check.function.partition(":")
     started = time.perf_counter()
     finding: Finding
     try:
         finding = getattr(importlib.import_module(module), name)(**check.options)
-    except Exception as error:  # noqa: BLE001 - one broken check must not hide the others
+    except BaseException as error:  # noqa: BLE001 - one broken check must not hide the others
         report = _describe_error(error)
         finding = Finding(Verdict.FAIL, "nothing was shown", {}, report)
     return replace(finding, name=check.name, seconds=time.perf_counter() - started)
@@ -73,7 +73,7 @@ def leave_out_repeats(lines: Iterable[str]) -> list[str]:
     return [line for line in lines if not line.startswith("repeat: ")]
 
 
-def _describe_error(error: Exception) -> tuple[str, ...]:
+def _describe_error(error: BaseException) -> tuple[str, ...]:
     if isinstance(error, ModuleNotFoundError) and error.name in EXTRAS:
         return (f"the check {explain_missing(error)}",)
     text = "".join(traceback.format_exception(error))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.run_end import begin_run
 from workbench.extras import explain_missing
 from workbench.output import open_streams
+from workbench.stray_exits import fail_on_stray_exit
 
 if TYPE_CHECKING:
     import typer
@@ -41,6 +42,7 @@ COMMANDS: Mapping[str, str] = {
 """What each command is for, in at most 60 characters and in the order of the help."""
 
 
+@fail_on_stray_exit
 def load_command(name: str) -> Callable[..., Any]:
     """Return the function of a command: `power-loss` is `power_loss` in the module of that name."""
     name = name.replace("-", "_")
@@ -72,7 +74,7 @@ def build_app(names: Collection[str] = COMMANDS) -> "typer.Typer":
             if len(names) == 1:
                 raise
             command, purpose = make_placeholder(error), f"({explain_missing(error)})"
-        app.command(name, short_help=purpose)(command)
+        app.command(name, short_help=purpose)(fail_on_stray_exit(command))
     return app
 
 

@@ -24,6 +24,8 @@ EXAMPLES = {Profile.QUICK: 40, Profile.FULL: 600, Profile.NIGHTLY: 6_000}
 EXAMPLE_STEPS = 30
 HISTORIES = {Profile.QUICK: 10, Profile.FULL: 250, Profile.NIGHTLY: 2_500}
 """Histories of each machine: 20 in the quick profile, 500 in the full one."""
+MOST_SECONDS = {Profile.QUICK: 300.0, Profile.FULL: 3_600.0, Profile.NIGHTLY: 86_400.0}
+"""The time that one check may take; far more than any takes that comes to an end."""
 NARROW = {
     "admission": {"SUMS": 10.0, "TEXTS": 0.5},
     "reservation": {"FIELDS": 1.0, "TWICE": 0.5, "IDS": 4.0, "CONFLICTS": 2.0},

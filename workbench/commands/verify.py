@@ -1,12 +1,9 @@
 """`admit-one verify`: every engine against the SQLite implementation, and one verdict."""
 
 import json
-import multiprocessing
-import os
 import shlex
 import time
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,15 +11,14 @@ from typing import Annotated, Any
 import typer
 
 from conformance.environment import describe_versions
-from conformance.run_end import starting_processes
 from model.checking.explore import Verdict
 from model.checking.history import encode_history
 from model.checking.verdicts import conclude
-from workbench.check import Check, Finding, run_check
+from workbench.check import Check, Finding
+from workbench.check_processes import run_checks
 from workbench.exit_codes import EXIT_CODES
 from workbench.failure_files import keep_failure
-from workbench.profiles import MACHINES, Profile, plan_checks
-from workbench.progress import progress_bar
+from workbench.profiles import MACHINES, MOST_SECONDS, Profile, plan_checks
 from workbench.tables import count
 from workbench.wrong_usage import refuse_unwritable, require_file
 
@@ -62,7 +58,7 @@ def verify(
     for line in (f"admit-one verify, profile {profile}, seed {seed}", *describe_versions(), ""):
         typer.echo(line)
     findings = []
-    for finding in run_checks(checks):
+    for finding in run_checks(checks, MOST_SECONDS[profile]):
         repeat = ["admit-one", "verify", "--profile", profile, "--only", finding.name]
         repeat += ["--seed", str(seed)] * (seed != DEFAULT_SEED)
         finding = replace(finding, repeat=shlex.join(repeat))  # noqa: PLW2901 - the same, completed
@@ -101,22 +97,6 @@ def _explain_unknown(profile: Profile, machine: str | None, name: str) -> str:
     if any(check.name.startswith(name) for check in plan_checks(profile, others, DEFAULT_SEED)):
         return f"it belongs to another machine than {machine}"
     return f"it belongs to no single machine, and --machine {machine} leaves it out"
-
-
-def run_checks(checks: Sequence[Check]) -> Iterator[Finding]:
-    """Yield the findings in the order of the checks; the longest checks start first."""
-    spawn = multiprocessing.get_context("spawn")  # no process here forks with a database open
-    with (
-        ProcessPoolExecutor(os.cpu_count() or 1, mp_context=spawn) as executor,
-        progress_bar("checks", len(checks)) as advance,
-    ):
-        order = sorted(range(len(checks)), key=lambda number: -checks[number].weight)
-        with starting_processes():
-            futures = {number: executor.submit(run_check, checks[number]) for number in order}
-        for number in range(len(checks)):
-            finding = futures[number].result()
-            advance(number + 1)
-            yield finding
 
 
 def format_finding(finding: Finding) -> list[str]:
