@@ -20,7 +20,7 @@ from model.checking.explore import Verdict
 from workbench.exit_codes import EXIT_CODES
 from workbench.profiles import MACHINES, Profile
 from workbench.progress import progress_bar
-from workbench.tables import count, format_table
+from workbench.tables import format_table
 from workbench.wrong_usage import say_reason
 
 DEFAULT_SEED = 1
@@ -130,8 +130,8 @@ def format_race(report: ContestReport) -> list[str]:
         if result.verdict is not Verdict.PASS:
             lines += ["", *_format_failures(result), f"repeat: {report.repeat(result.name)}"]
     passed = sum(result.verdict is Verdict.PASS for result in report.results)
-    total = count(len(report.results), "contest")
-    return [*lines, "", f"{report.verdict}: {passed} of {total} passed in {report.seconds:.1f} s"]
+    shown = f"{passed} of {len(report.results)} contests passed"
+    return [*lines, "", f"{report.verdict}: {shown} in {report.seconds:.1f} s"]
 
 
 def build_race_values(report: ContestReport) -> dict[str, Any]:

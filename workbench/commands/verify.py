@@ -19,7 +19,6 @@ from workbench.check_processes import run_checks
 from workbench.exit_codes import EXIT_CODES
 from workbench.failure_files import keep_failure
 from workbench.profiles import MACHINES, MOST_SECONDS, Profile, plan_checks
-from workbench.tables import count
 from workbench.wrong_usage import refuse_unwritable, require_file
 
 DEFAULT_SEED = 1
@@ -111,7 +110,7 @@ def format_finding(finding: Finding) -> list[str]:
 
 def _count(findings: Sequence[Finding]) -> str:
     passed = sum(finding.verdict is Verdict.PASS for finding in findings)
-    return f"{passed} of {count(len(findings), 'check')} passed"
+    return f"{passed} of {len(findings)} checks passed"
 
 
 def _as_json(profile: Profile, seed: int, verdict: Verdict, findings: Sequence[Finding]) -> str:
