@@ -62,6 +62,9 @@ def test_the_quick_profile_passes_and_covers_all_that_it_plans(machine: str) -> 
     for family, covered in report.coverage.items():
         assert covered.done == covered.planned > 0, family
         assert covered.schedules >= covered.done, family
+        is_nearest = "each in its nearest state" in covered.describe_share()
+        assert is_nearest is (family is not Family.TRIPLE), family
+    assert "to 2 switches)" in report.coverage[Family.ABSENT].describe_share()
     assert told[-1] == report.schedules
     assert len(format_schedules(report)) == len(Family)
     assert json.dumps(build_schedule_counts(report))

@@ -49,8 +49,9 @@ class Coverage:
     """What a family of scenes has covered: scenes done of those planned, and their schedules.
 
     `redundant` are schedules given up as known, `most` the classes of the scene that has most.
-    `bounded` are scenes of which only the schedules with few switches were run. `limit_seconds` is
-    the processor time of the family where it was used up first, and scenes were left out.
+    `bounded` are scenes of which only the schedules with few switches were run. `is_nearest` tells
+    that each kind of pair was called in its nearest state alone. `limit_seconds` is the processor
+    time of the family where it was used up first, and scenes were left out.
     """
 
     planned: int = 0
@@ -60,15 +61,22 @@ class Coverage:
     turns: int = 0
     most: int = 0
     bounded: int = 0
+    is_nearest: bool = False
     limit_seconds: float | None = None
 
     def describe_share(self) -> str:
-        """Return how many scenes were done of those planned, and that time bounded them if so."""
+        """Return how many scenes were done of those planned, and what bounded them."""
         said = f"{self.done:,} of {self.planned:,}"
-        if self.limit_seconds is None:
-            return said
-        share = self.done / self.planned
-        return f"{said} (bounded: the nearest {share:.1%}, in {self.limit_seconds:g} s)"
+        bounds = []
+        if self.is_nearest:
+            bounds.append("each in its nearest state")
+        if self.bounded:
+            which = "" if self.bounded == self.done else f"{self.bounded:,} of them "
+            bounds.append(f"{which}to {MOST_SWITCHES} switches")
+        if self.limit_seconds is not None:
+            share = self.done / self.planned
+            bounds.append(f"bounded: the nearest {share:.1%}, in {self.limit_seconds:g} s")
+        return f"{said} ({', '.join(bounds)})" if bounds else said
 
 
 @dataclass(slots=True)
@@ -127,7 +135,9 @@ class _Engine:
     def cover_families(self, planner: Planner, families: Iterable[Family]) -> None:
         """Search what is planned for each family, within the time of the profile."""
         for family in families:
-            coverage = self.report.coverage[family] = Coverage(planner.planned[family])
+            coverage = self.report.coverage[family] = Coverage(
+                planner.planned[family], is_nearest=planner.is_nearest(family)
+            )
             seconds = FULL_SECONDS.get(family) if self.report.profile == "full" else None
             try:
                 self.cover(planner.plans(family), coverage, seconds)
@@ -271,8 +281,6 @@ def format_schedules(report: ScheduleReport) -> list[str]:
     for family, each in report.coverage.items():
         line = f"{report.machine} {family}: {each.describe_share()}"
         line += f", {each.schedules:,} schedules, {each.turns:,} turns, at most {each.most:,} each"
-        if each.bounded:
-            line += f"; bounded: {each.bounded:,} on an absent store, to {MOST_SWITCHES} switches"
         lines.append(line)
     for failure in report.failures:
         lines += ["", *format_failure(failure, report.repeat)]
@@ -289,6 +297,7 @@ def build_schedule_counts(report: ScheduleReport) -> dict[str, Any]:
             "redundant": each.redundant,
             "turns": each.turns,
             "bounded": each.bounded,
+            "is_nearest": each.is_nearest,
             "limit_seconds": each.limit_seconds,
         }
         for family, each in report.coverage.items()

@@ -244,9 +244,11 @@ class Lane:
         held = next((c for c in self.connections if c.standing.has_lock), None)
         if held is not None:
             return Choice(self.number, held.file, Kind.RELEASE, starts=self.executed == 0)
+        assert self.pending is not None  # noqa: S101 - an operation exits before a statement
+        reading = (c for c in self.connections if c.in_transaction)
         return Choice(
             self.number,
-            self.connections[0].file if self.connections else "",
+            next(reading, self.pending.connection).file,
             Kind.END_OF_READING if self.is_strict else Kind.PRIVATE,
             starts=self.executed == 0,
         )

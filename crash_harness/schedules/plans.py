@@ -63,6 +63,10 @@ class Family(StrEnum):
     TRIPLE = "triples"
 
 
+ALWAYS_NEAREST = frozenset({Family.BEYOND, Family.ROOM, Family.READ})
+"""What is called in the nearest states alone, in every profile."""
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """A scene to be searched, how to make its state, and whether only few switches are tried."""
@@ -116,7 +120,7 @@ class Planner:
         self._add(Family.PAIR, [each for each in nearest if not has_absent_store(each[0])])
         self._add(Family.ABSENT, [each for each in nearest if has_absent_store(each[0])])
         self._add(Family.EXIT, changing)
-        self._add(Family.HURRY, [*changing, *self._pair_with_lock_takers()])
+        self._add(Family.HURRY, [*self._pair_with_lock_takers(), *changing])
         self._add(Family.READ, self._pair_with_readers())
 
     def _pair_with_lock_takers(self) -> list[Chosen]:
@@ -167,6 +171,10 @@ class Planner:
     def _add(self, family: Family, pairs: list[Chosen]) -> None:
         self.planned[family] = len(pairs)
         self._chosen += [(family, state, pair) for state, pair in pairs]
+
+    def is_nearest(self, family: Family) -> bool:
+        """Tell whether each pair of a family is called in its nearest state alone."""
+        return family in ALWAYS_NEAREST or (self.profile == "quick" and family is not Family.TRIPLE)
 
     def chosen(self, family: Family) -> Iterator[Chosen]:
         """Yield the states and pairs of a family, in their order."""
