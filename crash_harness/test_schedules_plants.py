@@ -8,11 +8,16 @@ a reader. None needs to be told where to look.
 import pytest
 
 from conformance.changed_source import Change, load_changed_implementation
+from conformance.mutants.catalogue import find_mutant
+from crash_harness.schedules.as_trace import build_report
 from crash_harness.schedules.engine import find_failure, run_schedules
 from crash_harness.schedules.judge import UNEXPLAINED
+from crash_harness.schedules.lanes import BLOCKED
 from crash_harness.schedules.single import explore_scene
+from crash_harness.schedules.triples import TRIPLES
 from model.admission_vocabulary import Admit, Init
 from model.checking.explore import Verdict
+from model.checking.trace_text import format_report
 from model.scopes import ADMISSION_TINY
 
 ADMISSION = "impl/sqlite/admission_store.py"
@@ -173,6 +178,23 @@ def test_the_quick_profile_finds_what_two_callers_can_show(
     assert set(failure.outcomes) == outcomes
     assert len(failure.scene.actions) == 2
     assert failure.switches == 2
+
+
+def test_three_operations_are_reported_only_where_two_do_not_fail_so() -> None:
+    """It is found among three; and a turn that only found a lock held is no switch in the text."""
+    mutant = find_mutant("unknown-checked-outside-the-transaction")
+    version = load_changed_implementation(mutant.changes)
+    initial, setup, actions = TRIPLES[mutant.machine][-1]
+
+    report = explore_scene(mutant.machine, setup, actions, initial=initial, implementation=version)
+
+    failure = report.failure
+    assert failure is not None
+    assert len(failure.scene.actions) == 2
+    assert failure.switches == 2
+    assert any(turn.result == BLOCKED for turn in failure.turns)
+    text = format_report(build_report(failure, ""))
+    assert "the turn passed from one to another two times" in " ".join(text.split())
 
 
 ONE_SLOT = (Init(ADMISSION_TINY.limits),)

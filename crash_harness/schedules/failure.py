@@ -1,13 +1,13 @@
-"""A failing schedule: shrunk to the fewest switches, printed as lanes, and run again.
+"""A failing schedule: shrunk to few operations and switches, printed as lanes, and run again.
 
 A schedule is a list of turns, by the number of the lane. It is all that is needed to run the same
 statements in the same order again, since nothing else in a run is left to chance.
 Not here: its file (`as_trace`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 from conformance.implementation import Implementation
@@ -23,7 +23,7 @@ from crash_harness.schedules.runner import (
 )
 from crash_harness.schedules.scenery import build_scene
 from crash_harness.schedules.search import by_switches, follow
-from crash_harness.schedules.stage import Stage
+from crash_harness.schedules.stage import MOST_LANES, Stage
 from model.checking.trace import UNKNOWN
 from model.machine import in_words, outcome_name
 
@@ -86,22 +86,42 @@ def describe_run(run: Run, problems: Sequence[Problem]) -> ScheduleFailure:
 
 
 def shrink(runner: Runner, judge: Judge, image: Any, failure: ScheduleFailure) -> ScheduleFailure:
-    """Return a schedule with the fewest switches that fails in the same way.
+    """Return a schedule that fails in the same way, with the fewest operations and switches.
 
-    All schedules without a switch are run, then all with one, and so on.
+    For two operations of three, and then for all of them, the schedules without a switch are run,
+    then those with one, and so on.
+    """
+    for scene in (*_list_pairs(failure.scene), failure.scene):
+        found = _find_fewest_switches(runner, judge, image, scene, failure)
+        if found is not None:
+            return found
+    return failure
+
+
+def _list_pairs(scene: Scene) -> Iterator[Scene]:
+    """Yield the scenes with two of three operations, of which none is to exit or in a hurry."""
+    if len(scene.actions) == MOST_LANES and not (scene.exits or scene.hurried):
+        yield from (replace(scene, actions=pair) for pair in combinations(scene.actions, 2))
+
+
+def _find_fewest_switches(
+    runner: Runner, judge: Judge, image: Any, scene: Scene, failure: ScheduleFailure
+) -> ScheduleFailure | None:
+    """Return a schedule of a scene that fails in the same way, with no more switches.
+
+    None if there is none, or if too many schedules would have to be run.
     """
     kind = failure.problems[0].kind
     left = MOST_SHRINKING_RUNS
-    for most_switches in range(failure.switches + 1):
-        search = by_switches(runner, failure.scene, image, most_switches)
-        for run in search.runs():
+    for switches in range(failure.switches + 1):
+        for run in by_switches(runner, scene, image, switches).runs():
             problems = judge.judge(run)
             if problems and problems[0].kind == kind:
                 return replace(describe_run(run, problems), has_fewest_switches=True)
             left -= 1
             if not left:
-                return failure
-    return failure
+                return None
+    return None
 
 
 def replay_schedule(

@@ -303,7 +303,8 @@ def _explain_schedule(trace: Trace) -> list[str]:
     """Say which steps ran at the same time, which of them raised, and where to look."""
     steps = list(enumerate(trace.steps, start=1))[trace.alone :]
     named = join_words(str(number) for number, _ in steps)
-    switches = sum(one.step != other.step for one, other in pairwise(trace.schedule))
+    taken = [turn.step for turn in trace.schedule if turn.result != "blocked"]
+    switches = sum(one != other for one, other in pairwise(taken))
     ran = f"Steps {named} ran at the same time" if len(steps) > 1 else f"Step {named} ran alone"
     passed = f"the turn passed from one to another {count(switches, 'time')}"
     said = [f"{ran}; {passed}."]
