@@ -7,10 +7,14 @@ Behind a state on which the two differ nothing is explored, since everything the
 consequence of what is reported already.
 """
 
-from collections.abc import Callable, Iterator
+import functools
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from conformance.difference_of_properties import list_changed_properties
+from conformance.subject import ENDINGS
 from conformance.versions import plain
 from model.checking.trace import Trace
 from model.checking.trace_text import NARRATORS, describe_start
@@ -25,8 +29,9 @@ class Difference:
     """One kind of difference, with the shortest way to it.
 
     `subject` is "model" or "implementation". `kind` is "outcome", "state" (the same outcome,
-    another state), "offer" (only one version's scope offers the call), "added action", "removed
-    action", "added outcome" or "removed outcome". `trace` holds (action, outcome) in the words
+    another state), "offer" (only one version's scope offers the call), "start" (an initial state),
+    "snapshot", "property", "added action", "removed action", "added outcome" or "removed outcome".
+    `trace` holds (action, outcome) in the words
     of a trace; the last one is the call that differs. A trace from another than the first initial
     state of the scope begins with that state. `details` are the fields of the state that differ.
     """
@@ -44,10 +49,12 @@ class Difference:
     def name(self) -> str:
         """The difference in one line; `--allow` files hold such lines."""
         text = f"{self.subject} {self.machine} {self.action}"
-        if self.kind == "outcome":
+        if self.kind in ("outcome", "start"):
             return f"{text}: {self.before} -> {self.after}"
-        if self.kind == "state":
-            return f"{text}: {self.after}, another state"
+        if self.kind in ("state", "snapshot"):
+            return f"{text}: {self.after}, another {'state' if self.kind == 'state' else 'value'}"
+        if self.kind == "property":
+            return f"{text}: {self.after}"
         return f"{text}: {self.kind}" + (
             f" {self.after or self.before}" if self.after or self.before else ""
         )
@@ -89,6 +96,24 @@ def compare_vocabularies(machine: str, old: Any, new: Any) -> Iterator[Differenc
                 yield Difference("model", machine, "removed outcome", action, outcome, "")
             for outcome in sorted(after - before):
                 yield Difference("model", machine, "added outcome", action, "", outcome)
+
+
+PROPERTY_CHANGES = {"added": "added", "removed": "removed", "text": "its text changed"}
+
+
+def compare_properties(machine: str, old: Any, new: Any) -> Iterator[Difference]:
+    """Yield the properties that only one version of a model has, or that have another text."""
+    for name, change in list_changed_properties(old, new):
+        said = PROPERTY_CHANGES[change]
+        yield Difference("model", machine, "property", f"property {name}", "", said)
+
+
+def attempt(call: Callable[[], Any]) -> Any:
+    """Return what a version gives, or what it raises instead, as text: both can be compared."""
+    try:
+        return call()
+    except (Exception, *ENDINGS) as error:  # noqa: BLE001 - whatever comes out is what is compared
+        return f"raises {type(error).__name__}"
 
 
 def list_changed_fields(before: Any, after: Any, path: str = "state") -> Iterator[str]:
@@ -139,7 +164,9 @@ class Pairs:
 
     def link(self, key: Any, action: Any, outcome: Any) -> tuple[Any, str, str]:
         """Return what leads from a pair to another one: a parent of it."""
-        answer = NARRATORS[self.machine].describe_outcome(outcome)
+        answer = outcome
+        if type(outcome) is not str:  # what it raises is text already
+            answer = NARRATORS[self.machine].describe_outcome(outcome)
         return key, say_action(self.machine, action), answer
 
     def compare(self, key: Any, action: Any, old: tuple[Any, Any], new: tuple[Any, Any]) -> bool:
@@ -160,16 +187,38 @@ class Pairs:
             difference = Difference(
                 self.subject, self.machine, kind, name, before, after, details=details
             )
-            self.report(key, action, difference)
+            self.report(key, say_action(self.machine, action), difference)
         return bool(states[0] == states[1])
 
-    def report(self, key: Any, action: Any, difference: Difference) -> None:
+    def compare_starts(self, number: int, old: str, new: str, details: tuple[str, ...]) -> None:
+        """Report an initial state that is not the same one, or not there, in both versions."""
+        difference = Difference(
+            self.subject, self.machine, "start", f"start {number}", old, new, (), details
+        )
+        self.found.setdefault(difference.name, difference)
+
+    def compare_snapshots(self, key: Any, old: Any, new: Any) -> None:
+        """Compare what both versions tell of a state on which they agree."""
+        if old == new:
+            return
+        names = ["all of it"]
+        if isinstance(old, Mapping) and isinstance(new, Mapping):
+            names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
+        for name in names:
+            values = [each.get(name) if isinstance(each, Mapping) else each for each in (old, new)]
+            details = (f"{name}: {values[0]} -> {values[1]}",)
+            difference = Difference(
+                self.subject, self.machine, "snapshot", "snapshot", "", str(name), (), details
+            )
+            self.report(key, "snapshot", difference)
+
+    def report(self, key: Any, action: str, difference: Difference) -> None:
         """Keep the first difference of its kind, with the way to it."""
         if difference.name not in self.found:
             both = difference.before
             if difference.before != difference.after:
                 both = f"{difference.before} -> {difference.after}"
-            trace = (*self.way_to(key), (say_action(self.machine, action), both))
+            trace = (*self.way_to(key), (action, both.removeprefix(" -> ")))
             self.found[difference.name] = replace(difference, trace=trace)
 
     def conclude(self, *, is_complete: bool) -> Comparison:
@@ -197,14 +246,13 @@ def compare_models(
 ) -> Comparison:
     """Compare two versions of a model over a scope; `old` and `new` are (machine, scope)."""
     pairs = Pairs("model", machine, scope)
-    for difference in compare_vocabularies(machine, old[0], new[0]):
-        pairs.found.setdefault(difference.name, difference)
-    starts = list(zip(old[0].initial_states(old[1]), new[0].initial_states(new[1]), strict=False))
-    pairs.first = starts[0][1]
+    for compare in (compare_vocabularies, compare_properties):
+        for difference in compare(machine, old[0], new[0]):
+            pairs.found.setdefault(difference.name, difference)
+    starts = [each[0].initial_states(each[1]) for each in (old, new)]
+    pairs.first = next(iter(starts[1]), None)
     level: list[tuple[Any, Any]] = []
-    for before, after in starts:
-        if plain(before) != plain(after) or after in pairs.parents:
-            continue
+    for before, after in _match_starts(pairs, *starts):
         pairs.parents[after] = None
         level = [(before, after)]
         while level and len(pairs.parents) <= state_budget:
@@ -218,6 +266,22 @@ def compare_models(
     return pairs.conclude(is_complete=not level)
 
 
+def _match_starts(pairs: Pairs, old: Sequence[Any], new: Sequence[Any]) -> list[tuple[Any, Any]]:
+    """Return the initial states that both versions have, and report the others, in their order."""
+    known = [{plain(state): state for state in states} for states in (old, new)]
+    only = [
+        [says for says in known[side] if says not in known[1 - side]] for side in range(len(known))
+    ]
+    for number, (before, after) in enumerate(itertools.zip_longest(*only), start=1):
+        if before is None or after is None:
+            both = ("there", "missing") if after is None else ("missing", "there")
+            pairs.compare_starts(number, *both, (f"state: {before or after}",))
+        else:
+            details = tuple(list_changed_fields(before, after))
+            pairs.compare_starts(number, "one state", "another state", details)
+    return [(known[0][says], state) for says, state in known[1].items() if says in known[0]]
+
+
 def _expand_models(
     pairs: Pairs, before: Any, after: Any, old: tuple[Any, Any], new: tuple[Any, Any]
 ) -> Iterator[tuple[Any, Any]]:
@@ -227,19 +291,34 @@ def _expand_models(
         for (machine, scope), state in ((old, before), (new, after))
     ]
     key = after
+    told = [
+        attempt(functools.partial(each[0].snapshot, state))
+        for each, state in ((old, before), (new, after))
+    ]
+    pairs.compare_snapshots(key, *told)
     for says in offered[0].keys() ^ offered[1].keys():
         action = offered[0].get(says) or offered[1].get(says)
         name = action_name(type(action))
         if all(any(action_name(kind) == name for kind in each[0].steps) for each in (old, new)):
             side = ("offered", "not offered") if says in offered[0] else ("not offered", "offered")
-            pairs.report(key, action, Difference("model", pairs.machine, "offer", name, *side))
+            difference = Difference("model", pairs.machine, "offer", name, *side)
+            pairs.report(key, say_action(pairs.machine, action), difference)
     for says, action in offered[1].items():
         if says not in offered[0]:
             continue
-        results = (old[0].step(before, offered[0][says]), new[0].step(after, action))
+        results = (
+            _take(old[0], before, offered[0][says]),
+            _take(new[0], after, action),
+        )
         if not pairs.compare(key, action, *results):
             continue
         following = results[1][0]
         if following not in pairs.parents:
             pairs.parents[following] = pairs.link(key, action, results[1][1])
             yield results[0][0], following
+
+
+def _take(machine: Any, state: Any, action: Any) -> tuple[Any, Any]:
+    """Take a step of a model; one that raises leaves the state as it is."""
+    taken = attempt(lambda: machine.step(state, action))
+    return (state, taken) if isinstance(taken, str) else taken

@@ -5,11 +5,12 @@ on both, and outcome and abstracted state are compared. The model only says whic
 """
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from conformance.difference import DEFAULT_STATE_BUDGET, Comparison, Pairs
+from conformance.difference import DEFAULT_STATE_BUDGET, Comparison, Pairs, attempt
 from conformance.implementation import Implementation, load_implementation
 from conformance.place import scratch_folder
 from conformance.sqlite import make_subject
@@ -17,6 +18,7 @@ from conformance.subject import Subject, Unreadable
 from model.scopes import MACHINES, SCOPES
 
 UNREADABLE = "rows of no state"
+MADE = "made"
 
 
 class _Version:
@@ -35,10 +37,7 @@ class _Version:
 
     def take(self, action: Any, state: Any) -> tuple[Any, Any]:
         """Take a call; return what it left and its outcome, or what it raised instead."""
-        try:
-            outcome = self.subject.apply(action)
-        except Exception as error:  # noqa: BLE001 - whatever comes out is what is compared
-            outcome = f"raises {type(error).__name__}"
+        outcome = attempt(lambda: self.subject.apply(action))
         if self.subject.image() == self.current:
             return state, outcome
         try:
@@ -74,7 +73,7 @@ def compare_implementations(
         initial_states = MACHINES[machine].initial_states(bounds)
         pairs.first = initial_states[0]
         level: list[tuple[Any, list[Any]]] = []
-        for start in list(_find_starts(versions, initial_states)):
+        for start in list(_find_starts(pairs, versions, initial_states)):
             pairs.parents[start[0]] = None
             level = [start]
             while level and len(pairs.parents) <= state_budget:
@@ -89,20 +88,29 @@ def compare_implementations(
 
 
 def _find_starts(
-    versions: list[_Version], initial_states: Sequence[Any]
+    pairs: Pairs, versions: list[_Version], initial_states: Sequence[Any]
 ) -> Iterator[tuple[Any, list[Any]]]:
-    """Yield the initial states that both versions can be brought into, with their databases."""
+    """Yield the initial states that both versions can be brought into, with their databases.
+
+    The others are reported, also where neither version can be brought there.
+    """
     absent = [version.subject.image() for version in versions]
-    for state in initial_states:
-        images = []
+    for number, state in enumerate(initial_states, start=1):
+        made, images = [], []
         for version, nothing in zip(versions, absent, strict=True):
-            with contextlib.suppress(Exception):  # a version that can't is found on the way
-                version.subject.install(state)
-                if version.subject.observe() == state:
-                    images.append(version.subject.image())
+            made.append(attempt(functools.partial(_make_start, version.subject, state)))
+            images.append(version.subject.image())
             version.subject.restore(nothing, state)
-        if len(images) == len(versions):
+        if made == [MADE, MADE]:
             yield state, images
+        else:
+            pairs.compare_starts(number, made[0], made[1], (f"state: {state}",))
+
+
+def _make_start(subject: Subject, state: Any) -> str:
+    """Bring a version into an initial state, and say whether it is there."""
+    subject.install(state)
+    return MADE if subject.observe() == state else "makes another state"
 
 
 def _expand(
@@ -112,6 +120,10 @@ def _expand(
     machine = MACHINES[pairs.machine]
     for version, image in zip(versions, images, strict=True):
         version.enter(image, state)
+    pairs.compare_snapshots(state, *(attempt(version.subject.read) for version in versions))
+    for version, image in zip(versions, images, strict=True):
+        if version.subject.image() != version.current:
+            version.enter(image, state)
     for action in machine.offered_actions(bounds, state):
         old, new = (version.take(action, state) for version in versions)
         agrees = pairs.compare(state, action, old, new)

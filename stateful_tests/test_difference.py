@@ -5,12 +5,15 @@ import shlex
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from conformance.changed_source import ROOT
 from conformance.difference import Comparison, compare_models, list_changed_fields
+from conformance.difference_of_properties import read_text
 from conformance.difference_on_sqlite import compare_implementations
 from conformance.versions import (
     Version,
@@ -142,6 +145,133 @@ def test_removed_and_added_words_are_told(tmp_path: Path) -> None:
     assert [each.name for each in found.differences] == [
         "model admission resolve: removed outcome expired",
         "model admission resolve: added outcome stale",
+    ]
+
+
+def _plant_property(folder: Path) -> str:
+    """Weaken an invariant of a version until it always holds; return its name."""
+    path = folder / "model" / "admission_properties.py"
+    name = MACHINES["admission"].invariants[0].__name__
+    text = path.read_text("utf-8")
+    head, body = text.split(f"def {name}(", 1)
+    signature, rest = body.split('"""\n', 1)
+    path.write_text(f'{head}def {name}({signature}"""\n    return None\n{rest}', "utf-8")
+    return name
+
+
+def test_a_weakened_property_is_told_by_its_text(tmp_path: Path) -> None:
+    """An invariant that always holds shows in no state, and is reported all the same."""
+    version = _copy(tmp_path)
+    name = _plant_property(tmp_path)
+
+    found = _compare_models(version, "admission")
+
+    assert [each.name for each in found.differences] == [
+        f"model admission property {name}: its text changed"
+    ]
+
+
+def test_variables_layout_and_wording_of_a_property_are_no_difference(tmp_path: Path) -> None:
+    """Two texts of one property are the same but for names, comments and what a clause says."""
+
+    def one(state: Any) -> str | None:
+        """Hold."""
+        return None if state.clock >= 0 else f"the clock is {state.clock}"
+
+    def other(found: Any) -> str | None:
+        return None if found.clock >= 0 else f"clock {found.clock}"  # so it is said
+
+    def wrong(found: Any) -> str | None:
+        return None if found.clock > 0 else f"clock {found.clock}"
+
+    texts = [str(read_text(each)).replace("other", "one") for each in (one, other)]
+
+    assert texts[0] == texts[1]
+    assert texts[0] != str(read_text(wrong)).replace("wrong", "one")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("planted", "names"),
+    [
+        ("another clock", ["1: one state -> another state"]),
+        ("one fewer", ["1: missing -> there"]),
+    ],
+    ids=["another state", "one fewer"],
+)
+def test_an_initial_state_that_differs_is_told(
+    planted: str, names: list[str], tmp_path: Path
+) -> None:
+    """What only one version begins with is a difference, and nothing passes without a call."""
+    version = _copy(tmp_path)
+    machines, scopes = load_specification(version)
+    machine, scope = machines["admission"], scopes["admission"]["TINY"]
+    states = machine.initial_states(scope)
+    changed = states[:-1]
+    if planted != "one fewer":
+        changed = (*changed, replace(states[-1], clock=1))
+    machine = replace(machine, initial_states=lambda _scope: changed)
+
+    found = compare_models(
+        "admission",
+        "TINY",
+        (machine, scope),
+        (MACHINES["admission"], SCOPES["admission"]["TINY"]),
+    )
+
+    assert [each.name for each in found.differences] == [
+        f"model admission start {name}" for name in names
+    ]
+
+
+def test_a_version_that_can_not_be_brought_into_a_start_is_told(tmp_path: Path) -> None:
+    """An `init` that always raises leaves nothing to compare but the starts themselves."""
+    file = tmp_path / "impl" / "sqlite" / "admission.py"
+    version = _copy(tmp_path)
+    text = file.read_text("utf-8")
+    file.write_text(f"{text}\n\ndef init(*_given, **_options):\n    raise SystemExit(0)\n", "utf-8")
+
+    found = compare_implementations("admission", "SUMS", load_version_of_implementation(version))
+
+    assert found.calls == 0
+    assert found.differences[0].name == "implementation admission start 1: raises Ended -> made"
+
+
+def test_another_snapshot_of_the_same_state_is_told(tmp_path: Path) -> None:
+    """Where states and outcomes agree, what is told of a state is compared too."""
+    version = _copy(tmp_path)
+    machines, scopes = load_specification(version)
+    machine = machines["admission"]
+    tell = machine.snapshot
+    wrong = replace(machine, snapshot=lambda state: tell(state) and {**tell(state), "usage": 0})
+
+    found = compare_models(
+        "admission",
+        "TINY",
+        (wrong, scopes["admission"]["TINY"]),
+        (MACHINES["admission"], SCOPES["admission"]["TINY"]),
+    )
+
+    assert [each.name for each in found.differences] == [
+        "model admission snapshot: usage, another value"
+    ]
+
+
+def test_a_version_without_a_step_that_is_offered_raises_in_its_place(tmp_path: Path) -> None:
+    """A call that the other version offers but can't take is a difference like another one."""
+    machines, scopes = load_specification(_copy(tmp_path))
+    machine = machines["admission"]
+    steps = {kind: step for kind, step in machine.steps.items() if kind.__name__ != "Claim"}
+
+    found = compare_models(
+        "admission",
+        "TINY",
+        (replace(machine, steps=steps), scopes["admission"]["TINY"]),
+        (MACHINES["admission"], SCOPES["admission"]["TINY"]),
+    )
+
+    assert "model admission claim: raises KeyError -> nothing_due" in [
+        each.name for each in found.differences
     ]
 
 

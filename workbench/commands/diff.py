@@ -1,7 +1,9 @@
 """`admit-one diff`: the shortest traces on which two versions of a protocol part."""
 
+import contextlib
 import json
 import shlex
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from enum import StrEnum
@@ -72,7 +74,7 @@ def diff(
             raise typer.BadParameter(f"there is no scope {scope!r} of a machine {name!r}")
     allowed = _read_allowed(allow)
     try:
-        with open_version(revision, ROOT) as version:
+        with open_version(revision, ROOT) as version, contextlib.redirect_stdout(sys.stderr):
             comparisons = list(_compare(version, machines, scope, subject, budget))
     except VersionError as error:
         raise typer.BadParameter(str(error)) from error
@@ -149,10 +151,13 @@ def _compare(
 
 
 def conclude(comparisons: Sequence[Comparison], allowed: frozenset[str]) -> Verdict:
-    """Fail on a difference that is not allowed; undetermined if a budget ended a comparison."""
+    """Fail on a difference that is not allowed; undetermined if a budget ended a comparison.
+
+    A comparison without a call has compared nothing, and is undetermined too.
+    """
     if _find_names(comparisons) - allowed:
         return Verdict.FAIL
-    if not all(comparison.is_complete for comparison in comparisons):
+    if not all(comparison.is_complete and comparison.calls for comparison in comparisons):
         return Verdict.UNDETERMINED
     return Verdict.PASS
 
@@ -169,6 +174,8 @@ def _explain_verdict(comparisons: Sequence[Comparison], allowed: frozenset[str])
     if verdict is Verdict.FAIL:
         are = "is" if number == 1 else "are"
         return f"{verdict}, {count(number, 'difference')} {are} not allowed"
+    if verdict is Verdict.UNDETERMINED and not all(each.calls for each in comparisons):
+        return f"{verdict}, no call was compared"
     if verdict is Verdict.UNDETERMINED:
         return f"{verdict}, the budget ended a comparison"
     return str(verdict)
@@ -215,6 +222,9 @@ def _as_markdown(
     yield ""
     for comparison in comparisons:
         yield f"- {_summarize(comparison)}"
+    for name in sorted(allowed - _find_names(comparisons)):
+        yield f"- allowed, but not found: `{name}`"
+    yield f"- verdict: {_explain_verdict(comparisons, allowed)}"
     for comparison in comparisons:
         for difference in comparison.differences:
             mark = " (allowed)" if difference.name in allowed else ""
@@ -234,6 +244,7 @@ def _as_json(
     values = {
         "revision": revision,
         "verdict": str(conclude(comparisons, allowed)),
+        "allowed_but_not_found": sorted(allowed - _find_names(comparisons)),
         "comparisons": [
             {
                 **asdict(comparison),
