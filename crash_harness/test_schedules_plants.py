@@ -9,10 +9,12 @@ import pytest
 
 from conformance.changed_source import Change, load_changed_implementation
 from conformance.mutants.catalogue import find_mutant
-from crash_harness.schedules.as_trace import build_report
+from crash_harness.schedules.as_trace import build_report, has_trace
 from crash_harness.schedules.engine import find_failure, run_schedules
+from crash_harness.schedules.failure import format_failure
 from crash_harness.schedules.judge import UNEXPLAINED
 from crash_harness.schedules.lanes import BLOCKED
+from crash_harness.schedules.reads import ReadSnapshot
 from crash_harness.schedules.single import explore_scene
 from crash_harness.schedules.triples import TRIPLES
 from model.admission_vocabulary import Admit, Init
@@ -23,6 +25,8 @@ from model.scopes import ADMISSION_TINY
 ADMISSION = "impl/sqlite/admission_store.py"
 RESERVATION = "impl/sqlite/reservation.py"
 RECEIVER = "impl/sqlite/receiver.py"
+ONE_SLOT = (Init(ADMISSION_TINY.limits),)
+LAST_SLOT = (Admit("r1", "A", "中"), Admit("r2", "B", "中"))
 
 SEQUENCE_READ_OUTSIDE = (
     Change(
@@ -180,6 +184,33 @@ def test_the_quick_profile_finds_what_two_callers_can_show(
     assert failure.switches == 2
 
 
+def test_what_a_reader_shows_is_told_as_lanes_and_has_no_trace() -> None:
+    """A reading is no action of the model, so that no file can say it; the report says it whole."""
+    version = load_changed_implementation(STORE_READ_IN_PARTS)
+
+    report = explore_scene(
+        "admission", ONE_SLOT, (LAST_SLOT[0], ReadSnapshot()), implementation=version
+    )
+
+    failure = report.failure
+    assert failure is not None
+    assert not has_trace(failure)
+    text = "\n".join(format_failure(failure))
+    assert "operation 2: snapshot of the store" in text
+    assert "select request_id, intent.tenant" in text
+
+
+@pytest.mark.parametrize("first", [1, 2])
+def test_a_reader_sees_the_state_before_a_change_or_the_one_after(first: int) -> None:
+    """In the unchanged implementation, whoever begins, every class of orders is explained."""
+    actions = (LAST_SLOT[0], ReadSnapshot())
+
+    report = explore_scene("admission", ONE_SLOT, actions[:: 1 if first == 1 else -1])
+
+    assert report.failure is None
+    assert report.tally.complete > 2
+
+
 def test_three_operations_are_reported_only_where_two_do_not_fail_so() -> None:
     """It is found among three; and a turn that only found a lock held is no switch in the text."""
     mutant = find_mutant("unknown-checked-outside-the-transaction")
@@ -195,10 +226,6 @@ def test_three_operations_are_reported_only_where_two_do_not_fail_so() -> None:
     assert any(turn.result == BLOCKED for turn in failure.turns)
     text = format_report(build_report(failure, ""))
     assert "the turn passed from one to another two times" in " ".join(text.split())
-
-
-ONE_SLOT = (Init(ADMISSION_TINY.limits),)
-LAST_SLOT = (Admit("r1", "A", "中"), Admit("r2", "B", "中"))
 
 
 def test_a_store_that_keeps_what_never_changes_is_opened_anew_and_passes() -> None:

@@ -9,5 +9,5 @@ nothing in common but the files (no two act for one worker).
 Not here: real processes and real time, exits inside a statement, power loss.
 
 Reading hint: `access` (which statements can change places), `lanes`, `runner`, `search`, `judge`,
-then `plans` and `engine` for what a profile covers.
+then `pairs`, `plans` and `engine` for what a profile covers, and `reads` for readers beside them.
 """
