@@ -10,6 +10,7 @@ A history that failed can be kept in a file, and judged again.
 """
 
 import random
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -31,7 +32,7 @@ from model.checking.history import (
     load_history,
     make_history,
 )
-from model.checking.linearizability import Linearizability, check_history
+from model.checking.linearizability import JudgedHistory, Linearizability, check_history
 from model.machine import action_name, outcome_name
 from model.reservation_vocabulary import (
     InitLedger,
@@ -46,6 +47,9 @@ from model.reservation_vocabulary import (
 from model.scopes import MACHINES
 
 PROCESSES = 4
+MOST_PROCESSES = 64
+"""More than a kept history has."""
+_PROCESS = re.compile(r"w[0-9]{1,2}")
 CALLS = 10
 DEATHS = 0.5
 """In how many runs one of the processes dies."""
@@ -66,7 +70,6 @@ class FailedHistory:
     run: int
     history: History
     judged: Linearizability
-    problem: str = ""
 
 
 @dataclass(slots=True)
@@ -160,8 +163,8 @@ def run_histories(
         for run in range(runs):
             chance = random.Random(f"{seed} {machine} {run}")
             stage = _make_stage(machine, processes)
-            recorded = _record(pool, stage, calls, chance)
-            _judge(report, run, stage, recorded)
+            history = _record(pool, stage, calls, chance)
+            _add(report, run, history, _judge(stage, history))
             progress(run + 1)
             if report.failed:
                 break
@@ -169,9 +172,7 @@ def run_histories(
     return report
 
 
-def _record(
-    pool: Pool, stage: _Stage, calls: int, chance: random.Random
-) -> tuple[History, Any, str]:
+def _record(pool: Pool, stage: _Stage, calls: int, chance: random.Random) -> History:
     """Let the processes loose on a new store; return their history, and what is found after."""
     machine, processes = stage.machine, len(stage.callers)
     victim = chance.randrange(processes) if chance.random() < DEATHS else None
@@ -198,7 +199,7 @@ def _record(
     if isinstance(seen, Raised):
         problems.append(seen.trace)
     found = seen.state if isinstance(seen, Seen) else None
-    return make_history(machine, operations), found, "\n".join(problems)
+    return make_history(machine, operations, found, "\n".join(problems))
 
 
 @dataclass(slots=True)
@@ -256,13 +257,17 @@ class _Client:
         return True
 
 
-def _judge(
-    report: HistoryReport, run: int, stage: _Stage, recorded: tuple[History, Any, str]
-) -> None:
-    """Judge a history, and add it to the report."""
-    history, found, problem = recorded
+def _judge(stage: _Stage, history: History) -> Linearizability:
+    """Judge a history by its answers, by what was found, and by what else went wrong."""
     machine = MACHINES[stage.machine]
-    judged = check_history(machine, stage.initial, history, final=found, view=stage.view)
+    judged = check_history(machine, stage.initial, history, final=history.found, view=stage.view)
+    if not history.problem:
+        return judged
+    return Linearizability(Verdict.FAIL, judged.order, None, history.problem, (), judged.steps)
+
+
+def _add(report: HistoryReport, run: int, history: History, judged: Linearizability) -> None:
+    """Add a judged history to the report."""
     report.runs += 1
     report.operations += len(history.operations)
     report.unanswered += sum(each.outcome is UNKNOWN for each in history.operations)
@@ -271,30 +276,30 @@ def _judge(
     report.outcomes.update(
         (action_name(type(each.action)), outcome_name(each.outcome)) for each in history.operations
     )
-    if problem:
-        judged = Linearizability(Verdict.FAIL, judged.order, None, problem, (), judged.steps)
     if judged.verdict is not Verdict.PASS:
-        report.failed.append(FailedHistory(run, history, judged, problem))
+        report.failed.append(FailedHistory(run, history, judged))
 
 
-def judge_kept(text: str) -> HistoryReport:
-    """Judge a kept history again, by its answers: the state that was found is not in the file.
+def judge_kept(text: str) -> JudgedHistory:
+    """Judge a kept history again, as when it was recorded.
 
-    `TraceFormatError` if it is none; `LookupError` if it has other processes than a run here.
+    `TraceFormatError` if it is none; `LookupError` if it has other processes than a run here, or
+    no call.
     """
     history = load_history(text)
+    if not history.operations:
+        raise LookupError("it has no call, so that there is nothing to judge")
     names = {operation.process for operation in history.operations}
     stage = _make_stage(history.machine, max([PROCESSES, *map(_number_of, names)]))
-    report = HistoryReport(history.machine, seed=0)
-    _judge(report, 0, stage, (history, None, ""))
-    return report
+    return JudgedHistory(history, _judge(stage, history))
 
 
 def _number_of(process: str) -> int:
     """Return the number of a process: "w3" is the third."""
-    if not process.startswith("w") or not process[1:].isdecimal():
+    number = int(process[1:]) if _PROCESS.fullmatch(process) else 0
+    if not 1 <= number <= MOST_PROCESSES:
         raise LookupError(f"no process of a run here is called {process!r}")
-    return int(process[1:])
+    return number
 
 
 def count_overlaps(history: History) -> int:

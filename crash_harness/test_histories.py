@@ -1,10 +1,12 @@
 """Histories of real processes are explained by the model, and wrong designs are not."""
 
+from dataclasses import replace
+
 import pytest
 
 from conformance.changed_source import Change
-from crash_harness.histories import HistoryReport, count_overlaps, run_histories
-from model.admission_vocabulary import Answer, Claim
+from crash_harness.histories import HistoryReport, count_overlaps, judge_kept, run_histories
+from model.admission_vocabulary import ABSENT, Admit, Answer, Claim
 from model.checking.explore import Verdict
 from model.checking.history import UNKNOWN, Operation, dump_history, load_history, make_history
 from model.scopes import MACHINES
@@ -48,7 +50,7 @@ def test_a_check_outside_the_transaction_is_not_explained(change: Change) -> Non
 
     assert report.verdict is Verdict.FAIL
     failed = report.failed[0]
-    assert failed.problem or failed.judged.reason
+    assert failed.judged.reason
     assert load_history(dump_history(failed.history)) == failed.history
 
 
@@ -77,3 +79,45 @@ def test_overlaps_count_calls_made_inside_another_one() -> None:
     ]
 
     assert counts == [0, 1, 1]
+
+
+ADMITTED = Operation("w1", Admit("r1", "A", "aa"), Answer.ACCEPTED, 1, 2)
+
+
+def test_a_kept_history_that_failed_by_its_state_fails_again() -> None:
+    """The state that was found is in the file, so that judging again gives the same verdict."""
+    text = dump_history(make_history("admission", [ADMITTED], found=ABSENT))
+
+    kept = judge_kept(text)
+
+    assert kept.history.found == ABSENT
+    assert kept.judged.verdict is Verdict.FAIL
+    assert "no order ends in the state that was found" in kept.judged.reason
+
+
+def test_a_kept_history_that_failed_beside_its_answers_fails_again() -> None:
+    """A process that did not answer is a failure of the kept history too."""
+    text = dump_history(make_history("admission", [ADMITTED], problem="w2 did not answer"))
+
+    kept = judge_kept(text)
+
+    assert kept.judged.verdict is Verdict.FAIL
+    assert kept.judged.reason == "w2 did not answer"
+
+
+def test_a_right_kept_history_passes_without_an_overlap() -> None:
+    """One file is judged by its answers, however its calls lie in time; one of none by nothing."""
+    text = dump_history(make_history("admission", [ADMITTED]))
+
+    assert judge_kept(text).judged.verdict is Verdict.PASS
+    with pytest.raises(LookupError, match="no call"):
+        judge_kept(dump_history(make_history("admission", [])))
+
+
+@pytest.mark.parametrize("name", ["w0", "w65", "w999999", "w٣", "p1", "w"])
+def test_a_process_that_no_run_has_is_refused(name: str) -> None:
+    """A number is a small one in plain digits: each process takes a place in the model."""
+    text = dump_history(make_history("admission", [replace(ADMITTED, process=name)]))
+
+    with pytest.raises(LookupError, match="no process of a run here"):
+        judge_kept(text)

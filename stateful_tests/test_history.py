@@ -49,6 +49,28 @@ def test_a_malformed_history_names_the_place() -> None:
         load_history(text.replace('"REPLAY"', '"PERHAPS"').replace('"replay"', '"perhaps"'))
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"called": 1', '"called": 0, "called": 1'),
+        ('"version": 2', '"version": 1'),
+        ('"version": 2', '"version": 2, "more": 1'),
+        ('"called": 1', '"called": true'),
+        ('"machine": "admission"', '"machine": 3'),
+        ('"problem": ""', '"problem": NaN'),
+        ('"found": null', '"found": {}'),
+        ("{", "[" * 100_000),
+    ],
+)
+def test_a_history_is_read_as_strictly_as_a_trace(old: str, new: str) -> None:
+    """A key that stands twice, one too many, a wrong kind of value: each is refused."""
+    text = dump_history(make_history("admission", [Operation("a", ADMIT, Answer.REPLAY, 1, 2)]))
+    assert old in text
+
+    with pytest.raises(TraceFormatError):
+        load_history(text.replace(old, new, 1))
+
+
 def test_a_history_in_which_a_process_does_two_things_at_once_is_refused() -> None:
     """A process calls again only after it was answered."""
     twice = [Operation("a", ADMIT, UNKNOWN, 1, None), Operation("a", ADMIT, Answer.REPLAY, 2, 3)]

@@ -11,8 +11,8 @@ from crash_harness.contests import run_contests
 from crash_harness.exits import run_exits
 from crash_harness.histories import HistoryReport, run_histories
 from crash_harness.scenarios import SCENARIOS, check_scenarios
-from model.checking.history import format_timeline
-from model.checking.linearizability import JudgedHistory
+from model.checking.history import History, format_timeline
+from model.checking.linearizability import JudgedHistory, Linearizability
 from model.checking.trace_json import encode_report
 from model.machine import Word
 from model.scopes import MACHINES
@@ -117,11 +117,16 @@ def format_failed_histories(report: HistoryReport) -> Sequence[str]:
     """Return the timeline of a history that failed, and why it has no explanation."""
     lines: list[str] = []
     for failed in report.failed[:SHOWN_HISTORIES]:
-        order = ", ".join(str(index + 1) for index in failed.judged.order) or "none"
-        lines += [
-            f"{failed.judged.verdict}: history {failed.run} of {report.machine}",
-            *format_timeline(failed.history),
-            f"as far as an order explains the answers, by number: {order}",
-            *failed.judged.reason.splitlines(),
-        ]
+        lines.append(f"{failed.judged.verdict}: history {failed.run} of {report.machine}")
+        lines += format_judged(failed.history, failed.judged)
     return lines
+
+
+def format_judged(history: History, judged: Linearizability) -> list[str]:
+    """Return the timeline of a history, and why it has no explanation."""
+    order = ", ".join(str(index + 1) for index in judged.order) or "none"
+    return [
+        *format_timeline(history),
+        f"as far as an order explains the answers, by number: {order}",
+        *judged.reason.splitlines(),
+    ]

@@ -8,10 +8,9 @@ from typing import Any
 
 from crash_harness.histories import judge_kept, run_histories
 from model.checking.explore import Verdict
-from model.checking.history import load_history
 from model.checking.verdicts import conclude
 from workbench.check import Finding
-from workbench.crash_engines import find_in_histories, format_failed_histories
+from workbench.crash_engines import find_in_histories, format_judged
 from workbench.failure_files import keep_failure
 from workbench.profiles import HISTORIES, Profile
 from workbench.progress import progress_bar
@@ -69,9 +68,10 @@ def _keep(finding: Finding) -> list[str]:
 def judge_file(path: Path) -> Result:
     """Judge a kept history again."""
     text = path.read_text("utf-8")
-    report = judge_kept(text)
-    history = load_history(text)
+    kept = judge_kept(text)
+    history, judged = kept.history, kept.judged
     lines = [f"{history.machine}: {len(history.operations)} operations"]
-    lines += format_failed_histories(report)
-    values = {"verdict": str(report.verdict), "steps": report.steps}
-    return report.verdict, values, lines
+    if judged.verdict is not Verdict.PASS:
+        lines += [f"{judged.verdict}: this history", *format_judged(history, judged)]
+    values = {"verdict": str(judged.verdict), "steps": judged.steps, "reason": judged.reason}
+    return judged.verdict, values, lines

@@ -11,17 +11,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from model.checking.trace import UNKNOWN, NoAnswer
-from model.checking.trace_json import decode, encode
+from model.checking.trace_json import decode, encode, load_strictly
 from model.checking.trace_shapes import (
     VOCABULARIES,
     Nothing,
     Scalar,
+    Shape,
     TraceFormatError,
     find_choice,
     find_shape,
 )
 
 FORMAT = "admit-one history"
+FORMAT_VERSION = 2
+"""Version 1 had neither what was found afterwards nor what went wrong beside the answers."""
 TIMELINE_COLUMNS = 72
 
 
@@ -45,10 +48,16 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The operations of one run, in the order of their invocation."""
+    """The operations of one run, in the order of their invocation, and what was found after them.
+
+    `found` is the state that a fresh process found, None if nobody looked. `problem` says what
+    went wrong beside the answers: a process that hung, or rows of no state.
+    """
 
     machine: str
     operations: tuple[Operation, ...]
+    found: Any = None
+    problem: str = ""
 
     def __post_init__(self) -> None:
         """Refuse operations out of order, and a process that does two things at once."""
@@ -65,26 +74,31 @@ class History:
             last[operation.process] = operation
 
 
-def make_history(machine: str, operations: list[Operation]) -> History:
+def make_history(
+    machine: str, operations: list[Operation], found: Any = None, problem: str = ""
+) -> History:
     """Return the history of operations that come in any order."""
-    return History(machine, tuple(sorted(operations, key=lambda each: each.called)))
+    in_order = tuple(sorted(operations, key=lambda each: each.called))
+    return History(machine, in_order, found, problem)
 
 
-def _find_shapes(machine: str) -> tuple[Any, Any]:
-    """Return the shapes of a machine's actions, and of its outcomes or none."""
+def _find_shapes(machine: str) -> tuple[Shape, Shape, Shape]:
+    """Return the shapes of a machine's actions, of its outcomes or none, of its states or none."""
     if machine not in VOCABULARIES:
         known = " or ".join(VOCABULARIES)
         raise TraceFormatError("machine", f"expected {known}, found {machine!r}")
     vocabulary = VOCABULARIES[machine]
     outcome = find_choice((find_shape(vocabulary.outcome), find_shape(NoAnswer)))
-    return find_shape(vocabulary.action), outcome
+    state = find_choice((find_shape(vocabulary.state), Nothing()))
+    return find_shape(vocabulary.action), outcome, state
 
 
 def encode_history(history: History) -> dict[str, Any]:
     """Return a history as JSON values."""
-    action, outcome = _find_shapes(history.machine)
+    action, outcome, state = _find_shapes(history.machine)
     return {
         "format": FORMAT,
+        "version": FORMAT_VERSION,
         "machine": history.machine,
         "operations": [
             {
@@ -96,6 +110,8 @@ def encode_history(history: History) -> dict[str, Any]:
             }
             for each in history.operations
         ],
+        "found": encode(history.found, state),
+        "problem": history.problem,
     }
 
 
@@ -107,27 +123,44 @@ def dump_history(history: History) -> str:
 _TIME = Scalar(int)
 _RETURN = find_choice((Scalar(int), Nothing()))
 _KEYS = {"process", "action", "outcome", "called", "returned"}
+_FILE_KEYS = {"format", "version", "machine", "operations", "found", "problem"}
 
 
 def load_history(text: str) -> History:
     """Return the history that JSON says; `TraceFormatError` names the place that is wrong."""
-    try:
-        values = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise TraceFormatError("", f"not JSON: {error}") from error
+    values = load_strictly(text)
     if not isinstance(values, dict) or values.get("format") != FORMAT:
         raise TraceFormatError("format", f"expected {FORMAT!r}")
-    action, outcome = _find_shapes(str(values.get("machine")))
-    rows = values.get("operations")
+    if type(values.get("version")) is not int or values["version"] != FORMAT_VERSION:
+        raise TraceFormatError("version", f"expected {FORMAT_VERSION}")
+    _require_keys(values, _FILE_KEYS, "")
+    machine = decode(values["machine"], Scalar(str), "machine")
+    found = decode(values["found"], _find_shapes(machine)[2], "found")
+    problem = decode(values["problem"], Scalar(str), "problem")
+    try:
+        return History(machine, _load_operations(values["operations"], machine), found, problem)
+    except TraceFormatError:
+        raise
+    except ValueError as error:
+        raise TraceFormatError("operations", str(error)) from error
+
+
+def _require_keys(values: Any, keys: set[str], place: str) -> None:
+    if not isinstance(values, dict) or values.keys() != keys:
+        raise TraceFormatError(place, f"expected the keys {', '.join(sorted(keys))}")
+
+
+def _load_operations(rows: Any, machine: str) -> tuple[Operation, ...]:
+    """Return the operations in a file; `ValueError` if one of them can't have been."""
+    action, outcome, _ = _find_shapes(machine)
     if not isinstance(rows, list):
         raise TraceFormatError("operations", "expected a list")
     operations = []
     for number, row in enumerate(rows):
         place = f"operations[{number}]"
-        if not isinstance(row, dict) or row.keys() != _KEYS:
-            raise TraceFormatError(place, f"expected the keys {', '.join(sorted(_KEYS))}")
+        _require_keys(row, _KEYS, place)
         operations.append(
-            (
+            Operation(
                 decode(row["process"], Scalar(str), f"{place}.process"),
                 decode(row["action"], action, f"{place}.action"),
                 decode(row["outcome"], outcome, f"{place}.outcome"),
@@ -135,10 +168,7 @@ def load_history(text: str) -> History:
                 decode(row["returned"], _RETURN, f"{place}.returned"),
             )
         )
-    try:
-        return History(str(values["machine"]), tuple(Operation(*each) for each in operations))
-    except ValueError as error:
-        raise TraceFormatError("operations", str(error)) from error
+    return tuple(operations)
 
 
 def format_timeline(history: History, columns: int = TIMELINE_COLUMNS) -> list[str]:
