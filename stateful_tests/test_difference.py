@@ -134,13 +134,17 @@ def test_a_difference_of_the_state_alone_is_told(tmp_path: Path) -> None:
 
 def test_removed_and_added_words_are_told(tmp_path: Path) -> None:
     """An outcome that only one version's table has is reported as such."""
-    change = (
-        "model/admission_scope.py",
-        "Resolve: (Answer.DONE, Answer.STALE, *_CLOCKED_ERRORS),",
-        'Resolve: (Answer.DONE, "expired", *_CLOCKED_ERRORS),',
-    )
+    machines, scopes = load_specification(_copy(tmp_path))
+    tables = dict(machines["admission"].outcomes)
+    resolve = next(kind for kind in tables if kind.__name__ == "Resolve")
+    tables[resolve] = tuple(each if each != "stale" else "expired" for each in tables[resolve])
 
-    found = _compare_models(_copy(tmp_path, change), "admission")
+    found = compare_models(
+        "admission",
+        "TINY",
+        (replace(machines["admission"], outcomes=tables), scopes["admission"]["TINY"]),
+        (MACHINES["admission"], SCOPES["admission"]["TINY"]),
+    )
 
     assert [each.name for each in found.differences] == [
         "model admission resolve: removed outcome expired",

@@ -178,3 +178,42 @@ def test_quick_work_draws_no_progress_bar() -> None:
     program = SHOWS_A_BAR.replace("delay_seconds=0.0", "delay_seconds=60.0")
 
     assert read_terminal(program) == ""
+
+
+SELECTED = """
+from workbench.commands.verify import select_checks
+from workbench.profiles import Profile
+
+for only in (["model admission X"], ["model admission X-"], ["walk", "model admission X"]):
+    print(*(check.name for check in select_checks(Profile.FULL, None, only, 1)), sep=", ")
+"""
+REPEATED = """
+from workbench.check import name_repeat
+
+print(name_repeat("walk admission SMALL", "quick", 3))
+print(name_repeat("exhaustive admission TINY", "full"))
+"""
+
+
+def run_program(program: str) -> list[str]:
+    """Run a program, and return its lines."""
+    return subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT
+    ).stdout.splitlines()
+
+
+def test_the_whole_name_of_a_check_asks_for_that_check_alone() -> None:
+    """A name that is no whole one asks for all checks that begin so."""
+    assert run_program(SELECTED) == [
+        "model admission X",
+        "model admission X-ids-tenants, model admission X-ids",
+        "model admission X, walk admission SMALL, walk reservation SMALL",
+    ]
+
+
+def test_the_command_that_repeats_a_check_names_its_profile() -> None:
+    """Another profile has other checks, and takes other numbers of steps."""
+    assert run_program(REPEATED) == [
+        "admit-one verify --only 'walk admission SMALL' --seed 3",
+        "admit-one verify --profile full --only 'exhaustive admission TINY'",
+    ]

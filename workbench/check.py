@@ -4,6 +4,7 @@ A check names a function by its path, so that it can be carried to another proce
 """
 
 import importlib
+import shlex
 import time
 import traceback
 from collections.abc import Iterable, Mapping
@@ -46,6 +47,13 @@ class Finding:
     name: str = ""
     seconds: float = 0.0
     repeat: str = ""
+
+
+def name_repeat(check: str, profile: str, seed: int | None = None) -> str:
+    """Return the command that runs a check again; the quick profile is the one that is usual."""
+    words = ["admit-one", "verify", *["--profile", profile] * (profile != "quick")]
+    words += ["--only", check]
+    return shlex.join(words if seed is None else [*words, "--seed", str(seed)])
 
 
 def run_check(check: Check) -> Finding:

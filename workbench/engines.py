@@ -14,7 +14,7 @@ from model.checking.trace_json import encode_report
 from model.checking.trace_report import TraceReport, from_violation
 from model.checking.trace_text import format_report
 from model.scopes import MACHINES, SCOPES
-from workbench.check import Finding, leave_out_repeats
+from workbench.check import Finding, leave_out_repeats, name_repeat
 
 SHOWN_FAILURES = 3
 
@@ -51,7 +51,9 @@ def check_model(machine: str, scope: str, watch: Watch = Watch.EVERY_CALL) -> Fi
     )
 
 
-def check_conformance(machine: str, scope: str, *, workers: int = 1) -> Finding:
+def check_conformance(
+    machine: str, scope: str, *, profile: str = "quick", workers: int = 1
+) -> Finding:
     """Take every call from every state of the scope on the real database."""
     check = functools.partial(check_exhaustively, machine, SCOPES[machine][scope])
     if workers == 1:
@@ -61,7 +63,7 @@ def check_conformance(machine: str, scope: str, *, workers: int = 1) -> Finding:
         with ProcessPoolExecutor(min(workers, os.cpu_count() or 1), mp_context=spawn) as executor:
             found = check(executor=executor)
     counts = found.counts
-    repeat = f"admit-one verify --only 'exhaustive {machine} {scope}'"
+    repeat = name_repeat(f"exhaustive {machine} {scope}", profile)
     reports = [from_found(each, repeat) for each in select_failures(found.found)]
     more = len(found.found) - len(reports)
     return Finding(
@@ -87,7 +89,9 @@ def check_conformance(machine: str, scope: str, *, workers: int = 1) -> Finding:
     )
 
 
-def check_walk(machine: str, scope: str, *, seed: int, steps: int) -> Finding:
+def check_walk(
+    machine: str, scope: str, *, seed: int, steps: int, profile: str = "quick"
+) -> Finding:
     """Walk on real files for a number of steps."""
     found = run_walk(machine, SCOPES[machine][scope], seed=seed, steps=steps)
     covered = (
@@ -95,7 +99,7 @@ def check_walk(machine: str, scope: str, *, seed: int, steps: int) -> Finding:
         f"{found.states:,} of {found.states_of_scope:,} states, {found.transitions:,} of "
         f"{found.transitions_of_scope:,} transitions, {_count_seen(found.outcomes)}, seed {seed}"
     )
-    repeat = f"admit-one verify --only 'walk {machine} {scope}' --seed {seed}"
+    repeat = name_repeat(f"walk {machine} {scope}", profile, seed)
     reports = [] if found.found is None else [from_divergence(*found.found, repeat)]
     return Finding(
         verdict=found.verdict,

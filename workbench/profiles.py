@@ -79,7 +79,7 @@ def _plan_conformance(profile: Profile, machine: str, seed: int) -> list[Check]:
         Check(
             f"exhaustive {machine} {scope}",
             "workbench.engines:check_conformance",
-            {"machine": machine, "scope": scope},
+            {"machine": machine, "scope": scope, "profile": str(profile)},
             weight,
         )
         for scope, weight in scopes.items()
@@ -89,7 +89,13 @@ def _plan_conformance(profile: Profile, machine: str, seed: int) -> list[Check]:
         Check(
             f"walk {machine} {walked}",
             "workbench.engines:check_walk",
-            {"machine": machine, "scope": walked, "seed": seed, "steps": WALK_STEPS[profile]},
+            {
+                "machine": machine,
+                "scope": walked,
+                "seed": seed,
+                "steps": WALK_STEPS[profile],
+                "profile": str(profile),
+            },
             WALK_STEPS[profile] / 700,
         )
     )
@@ -99,7 +105,13 @@ def _plan_conformance(profile: Profile, machine: str, seed: int) -> list[Check]:
 def _plan_machine(profile: Profile, machine: str, seed: int) -> list[Check]:
     """Return the rule-based machine."""
     examples = EXAMPLES[profile]
-    options = {"machine": machine, "examples": examples, "steps": EXAMPLE_STEPS, "seed": seed}
+    options = {
+        "machine": machine,
+        "examples": examples,
+        "steps": EXAMPLE_STEPS,
+        "seed": seed,
+        "profile": str(profile),
+    }
     check = "workbench.hypothesis_engine:check_machine"
     return [Check(f"hypothesis {machine}", check, options, examples / 8)]
 

@@ -39,7 +39,7 @@ def verify(
     ] = None,
     seed: Annotated[int, typer.Option(help="The seed of what is drawn by chance.")] = DEFAULT_SEED,
     only: Annotated[
-        list[str] | None, typer.Option(help="Only checks whose name starts with this.")
+        list[str] | None, typer.Option(help="Only the check of this name, or all that begin so.")
     ] = None,
     json_file: Annotated[
         Path | None,
@@ -83,7 +83,17 @@ def select_checks(
     for name in only:
         if not any(check.name.startswith(name) for check in checks):
             raise typer.BadParameter(f"--only {name}: {_explain_unknown(profile, machine, name)}")
-    return tuple(each for each in checks if not only or each.name.startswith(tuple(only)))
+    return tuple(each for each in checks if not only or is_asked_for(each, checks, only))
+
+
+def is_asked_for(check: Check, checks: Sequence[Check], only: Sequence[str]) -> bool:
+    """Tell whether a name asks for a check: as its whole name, or as the beginning of one.
+
+    A name that is the whole name of one check does not ask for the others that begin so.
+    """
+    whole = {each.name for each in checks}
+    beginnings = tuple(name for name in only if name not in whole)
+    return check.name in only or check.name.startswith(beginnings)
 
 
 def _explain_unknown(profile: Profile, machine: str | None, name: str) -> str:
