@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from conformance.changed_source import ROOT
+from conformance.mutants.catalogue import find_mutant
 from conformance.replay import ReplayVerdict, replay
 from model.checking.trace_itf import from_itf
 from model.checking.trace_json import load_report
+from stateful_tests.test_failure_files import copy_project, run_command
 
 NAME = "slot-released-at-claim"
 
@@ -96,3 +98,30 @@ def test_wrong_usage_exits_with_two(arguments: list[str]) -> None:
 
     assert shown.returncode == 2
     assert shown.stdout == ""
+
+
+def test_a_start_that_is_wrong_itself_is_no_test() -> None:
+    """No version of the implementation could pass it, since no call is made."""
+    shown = run_trace("model-an-old-record-sized-in-characters", "--format", "pytest")
+
+    assert shown.returncode == 2, shown.stdout
+    assert "the state at the start is wrong" in shown.stderr
+
+
+@pytest.mark.parametrize("command", ["trace", "replay"])
+def test_a_mistake_that_can_not_be_planted_any_more_is_wrong_usage(
+    command: str, tmp_path: Path
+) -> None:
+    """In a tree in which the text is another one, a sentence says so."""
+    folder = copy_project(tmp_path)
+    recorded = run_trace(NAME, "--format", "json").stdout
+    (folder / "trace.json").write_text(recorded, "utf-8")
+    for file in {change.file for change in find_mutant(NAME).changes}:
+        path = folder / file
+        path.write_text(path.read_text("utf-8").replace("inflight", "in_flight"), "utf-8")
+    arguments = [NAME] if command == "trace" else ["trace.json", "--subject", NAME]
+
+    done = run_command(folder, command, *arguments)
+
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "can't be planted in this tree" in " ".join(done.stderr.split())

@@ -16,6 +16,7 @@ from model.checking.trace_report import TraceReport
 from model.checking.trace_text import NARRATORS, say_answer
 from model.checking.trace_words import make_printable
 
+INVARIANT = "invariant"
 MOST_NAME = 70
 MOST_LINE = 90
 
@@ -28,9 +29,11 @@ def format_pytest(report: TraceReport) -> str:
     """Return a report as the text of a test module.
 
     `NotExportable` if several steps crash, or one by an error of the storage, or if the power is
-    lost before the last call.
+    lost before the last call, or if there is no call: the state at the start is wrong itself.
     """
     trace = report.trace
+    if not trace.steps and any(each.kind == INVARIANT for each in report.failures):
+        raise NotExportable("the state at the start is wrong, and no call can set that right")
     imports = {"conformance.replay": {"ReplayVerdict"}}
     arguments = [("initial", [write_source(trace.initial, imports, 4)])]
     options = []

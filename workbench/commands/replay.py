@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from conformance.changed_source import load_changed_implementation
+from conformance.changed_source import ChangeError, load_changed_implementation
 from conformance.implementation import Implementation
 from conformance.mutants.catalogue import UnknownMutant, find_mutant
 from conformance.mutants.mutant import Mutant
@@ -89,7 +89,12 @@ def find_planted(name: str) -> Mutant:
 
 def load_planted(mutant: Mutant | None) -> Implementation | None:
     """Return the implementation with a planted mistake; None stands for the one in the tree."""
-    return None if mutant is None else load_changed_implementation(mutant.changes)
+    if mutant is None:
+        return None
+    try:
+        return load_changed_implementation(mutant.changes)
+    except ChangeError as error:
+        raise typer.BadParameter(f"{mutant.name} can't be planted in this tree: {error}") from error
 
 
 def run_on_model(trace: Trace) -> Replay:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from conformance.changed_source import load_changed_implementation
+from conformance.changed_source import ChangeError, load_changed_implementation
 from conformance.mutants.catalogue import UnknownMutant, find_mutant
 from conformance.mutants.kills import Survived, explore_mutant, kill_by_exhaustive
 from conformance.mutants.mutant import Engine, Mutant
@@ -68,6 +68,8 @@ def trace(
     except Survived as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(1) from error
+    except ChangeError as error:
+        raise typer.BadParameter(f"{name} can't be planted in this tree: {error}") from error
     typer.echo(write_report(report, output).rstrip())
 
 
