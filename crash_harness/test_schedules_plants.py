@@ -174,7 +174,7 @@ EVERY_THIRD_CALL_READS_TWICE = (
 def test_the_quick_profile_finds_what_two_callers_can_show(
     machine: str, changes: tuple[Change, ...], kind: str, outcomes: set[str]
 ) -> None:
-    """Two calls and two switches are enough for each; the unchanged implementation passes."""
+    """Two calls and two switches are enough for each."""
     failure = find_failure(machine, implementation=load_changed_implementation(changes))
 
     assert failure is not None
