@@ -4,7 +4,7 @@ import json
 import shlex
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -61,7 +61,8 @@ def replay(
         if subject == MODEL:
             replayed = run_on_model(report.trace)
         else:
-            replayed = run_on_sqlite(report.trace, mutant)
+            with redirect_stdout(sys.stderr):  # standard output is for the report
+                replayed = run_on_sqlite(report.trace, mutant)
     except ReplayImpossible as error:
         raise typer.BadParameter(
             make_printable(f"{file} can't be replayed here: {error}")
