@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from conformance.changed_source import Change, load_changed_implementation
+from conformance.changed_source import load_changed_implementation
 from conformance.implementation import Implementation
 from conformance.mutants.catalogue import find_mutant
 from crash_harness.schedules.engine import find_failure, run_schedules
@@ -34,37 +34,6 @@ FILES = (InitLedger("L1", "L1"), InitReceiver())
 ONE_UNIT = (*FILES, OpenIntent("L1", "i1", "p", IDEMPOTENT, 1))
 LAST_UNIT = (Reserve("a", "i1"), Reserve("b", "i1"))
 MOST_SECONDS = 1.0
-
-SEND_INSIDE_THE_RESERVATION = (
-    Change(
-        "impl/sqlite/reservation.py",
-        "    def reserve(self, intent_id: str) -> Permit | ReserveRefusal:",
-        "    def reserve(self, intent_id: str, use=len) -> Permit | ReserveRefusal:",
-    ),
-    Change(
-        "impl/sqlite/reservation.py",
-        "        return Permit(\n            ledger=self._name,",
-        "            permit = Permit(ledger=self._name,",
-    ),
-    Change(
-        "impl/sqlite/reservation.py",
-        "            safety=Safety(safety),\n        )\n\n    def confirm",
-        "            safety=Safety(safety),\n            )\n            use(permit)\n"
-        "        return permit\n\n    def confirm",
-    ),
-    Change(
-        "impl/sqlite/reservation.py",
-        "    reserved = ledger.reserve(intent_id)\n    if",
-        "    answers = []\n    reserved = ledger.reserve(\n"
-        "        intent_id, lambda permit: answers.append(receiver.send(permit))\n    )\n    if",
-    ),
-    Change(
-        "impl/sqlite/reservation.py",
-        "    answer = receiver.send(reserved)\n",
-        "    answer = answers[0]\n",
-    ),
-)
-"""The permit is used before the reservation is committed: a call that fails costs nothing."""
 
 
 def load_mutant(name: str) -> Implementation:
@@ -147,7 +116,7 @@ def test_a_deferred_transaction_that_writes_is_turned_away_whatever_its_timeout(
 
 def test_a_permit_handed_out_before_the_commit_is_seen_by_the_observer() -> None:
     """At the turn at which the call is logged, the ledger has committed no reservation."""
-    changed = load_changed_implementation(SEND_INSIDE_THE_RESERVATION)
+    changed = load_mutant("permit-before-the-commit")
 
     failure = kill("reservation", ONE_UNIT, (Attempt("a", "i1"), Reserve("b", "i1")), changed)
 
@@ -157,7 +126,7 @@ def test_a_permit_handed_out_before_the_commit_is_seen_by_the_observer() -> None
 
 def test_an_exit_at_a_turn_finds_a_call_without_a_reservation() -> None:
     """The sender exits after the call and before its commit, and nobody has paid for the call."""
-    changed = load_changed_implementation(SEND_INSIDE_THE_RESERVATION)
+    changed = load_mutant("permit-before-the-commit")
     after_the_call = 7
 
     report = explore_scene(

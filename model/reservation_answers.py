@@ -4,6 +4,7 @@ The properties of `model.reservation_properties` say what an answer may not do;
 these say which answer a state calls for, and what it must leave.
 """
 
+from model.machine import in_words
 from model.reservation_vocabulary import (
     ERRORS,
     IDEMPOTENT,
@@ -14,6 +15,7 @@ from model.reservation_vocabulary import (
     Confirm,
     Confirmed,
     Identity,
+    InitLedger,
     Intent,
     OpenIntent,
     Outcome,
@@ -28,6 +30,18 @@ from model.reservation_vocabulary import (
     find_worker,
     has_unacknowledged,
 )
+
+
+def a_ledger_is_ready_only_under_its_own_name(
+    before: State, action: Action, outcome: Outcome, after: State
+) -> str | None:
+    """A ledger answers "ready" exactly to the name that it has."""
+    if not isinstance(action, InitLedger):
+        return None
+    name = find_ledger(after, action.ledger).name
+    if (outcome is Answer.READY) is (name == action.name):
+        return None
+    return f"{action} was {outcome}, and the ledger's name is {in_words(name)}"
 
 
 def an_intent_is_opened_as_it_was_asked_for(
@@ -131,14 +145,16 @@ def only_its_own_worker_changes_a_hand(
         if old.hand == new.hand:
             continue
         if getattr(action, "worker", None) != old.name:
-            return f"{action} changed the hand of worker {old.name} to {new.hand}"
+            return f"{action} changed the hand of worker {old.name} to {in_words(new.hand)}"
         gained = {held.permit for held in new.hand} - {held.permit for held in old.hand}
         if gained != ({outcome.permit} if isinstance(outcome, Reserved) else set()):
-            return f"{action} was {outcome}, and put {gained} into the hand of worker {old.name}"
+            put = f"put {in_words(gained)} into the hand of worker {old.name}"
+            return f"{action} was {outcome}, and {put}"
     return None
 
 
 ANSWERS = (
+    a_ledger_is_ready_only_under_its_own_name,
     an_intent_is_opened_as_it_was_asked_for,
     a_reservation_is_decided_in_order,
     the_first_call_decides_what_an_id_is,

@@ -230,6 +230,13 @@ STEP_EXAMPLES: dict[str, Case] = {
         _world(CONFIRMED, receiver=BUSINESS),
         "the attempt brought receipt (intent_id i, payload p, ticket 9)",
     ),
+    "a_ledger_is_ready_only_under_its_own_name": (
+        _world(NEW),
+        InitLedger("L", "another"),
+        Answer.READY,
+        _world(NEW),
+        "was ready, and the ledger's name is L",
+    ),
     "an_intent_is_opened_as_it_was_asked_for": (
         _world(NEW),
         OpenIntent("L", "i", "p", IDEMPOTENT, 9),
@@ -285,6 +292,7 @@ EXACT = frozenset(
     {
         "every_call_has_a_reservation",
         "a_permit_says_what_its_ledger_says",
+        "a_ledger_is_ready_only_under_its_own_name",
         "an_intent_is_opened_as_it_was_asked_for",
         "a_reservation_is_decided_in_order",
         "the_first_call_decides_what_an_id_is",

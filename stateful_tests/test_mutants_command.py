@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -105,7 +106,7 @@ def test_an_engine_of_chance_is_counted_over_its_seeds() -> None:
     (cell,) = build_cells(trials, list(run_trials(trials, workers=2)))
 
     assert (cell.killed, cell.trials, cell.length) == (2, 4, 7)
-    assert describe_cell(cell) == "2/4, 7"
+    assert describe_cell(replace(cell, seconds=0.26)) == "2/4, 7, 0.3 s"
 
 
 def test_slow_engines_are_set_on_the_mutants_that_name_them() -> None:
@@ -158,12 +159,12 @@ def test_the_recorded_matrix_kills_every_mutant_by_its_engine() -> None:
         found = dict(zip(map(str, COLUMNS), cells, strict=True))
         assert engine == str(mutant.engine or "none: equivalent")
         if mutant.engine is Engine.EXHAUSTIVE:
-            assert found[mutant.engine] == ", ".join(
+            assert found[mutant.engine].rpartition(", ")[0] == ", ".join(
                 filter(None, (mutant.killer, str(mutant.shortest or "")))
             )
         elif mutant.engine is not None:
-            assert found[mutant.engine] not in ("–", "survives", "error")
-            assert not found[mutant.engine].startswith("0/")
+            assert found[mutant.engine] != "error"
+            assert not found[mutant.engine].startswith(("–", "survives", "0/"))
 
 
 def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -199,14 +200,22 @@ def test_the_command_runs_one_engine_on_one_mutant() -> None:
     ran = _run("run", "--engine", "exhaustive", "--mutant", SLOT.name)
 
     assert ran.returncode == 0
-    assert re.search(rf"^{SLOT.name} .* outcome, {SLOT.shortest} ", ran.stdout, re.MULTILINE)
+    assert re.search(
+        rf"^{SLOT.name} .* outcome, {SLOT.shortest}, [0-9.]+ s ", ran.stdout, re.MULTILINE
+    )
     assert ran.stdout.endswith("verdict: pass\n")
 
 
 @pytest.mark.parametrize(
     "arguments",
-    [("show",), ("show", "no-such-mutant"), ("sing",), ("run", "--write", "--engine", "walk")],
-    ids=["no-name", "unknown", "no-such-word", "part-of-the-page"],
+    [
+        ("show",),
+        ("show", "no-such-mutant"),
+        ("sing",),
+        ("run", "--write", "--engine", "walk"),
+        ("run", "--write"),
+    ],
+    ids=["no-name", "unknown", "no-such-word", "part-of-the-page", "part-of-the-engines"],
 )
 def test_wrong_usage_of_the_command_exits_with_two(arguments: tuple[str, ...]) -> None:
     """Nothing is printed to standard output then."""

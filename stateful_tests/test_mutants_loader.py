@@ -46,9 +46,9 @@ def test_a_changed_implementation_behaves_as_changed(tmp_path: Path) -> None:
 
 def test_the_real_package_stays_as_it_is() -> None:
     """Neither `sys.modules` nor the packages' own attributes know of the copy."""
+    real = load_implementation()
     modules = dict(sys.modules)
     names = set(vars(impl.sqlite))
-    real = load_implementation()
 
     load_changed_implementation([LEASE])
     load_changed_specification([ROOM])

@@ -121,6 +121,20 @@ ANSWER_MUTANTS = (
         shortest=5,
     ),
     Mutant(
+        name="model-init-accepts-any-name",
+        machine="reservation",
+        rule="B1",
+        why="The file is a ledger, and whose it is can be seen in it.",
+        file=RESERVATION,
+        edit="""\
+-        return state, Answer.LEDGER_MISMATCH
++        return state, Answer.READY
+""",
+        engine=Engine.EXPLORE,
+        killer="a_ledger_is_ready_only_under_its_own_name",
+        shortest=2,
+    ),
+    Mutant(
         name="model-opening-compares-the-payload",
         machine="reservation",
         rule="B1",

@@ -116,23 +116,44 @@ LEDGER_MUTANTS = (
         name="permit-before-the-commit",
         machine="reservation",
         rule="B2",
-        why="Everything is written, so the permit is made while the commit is under way.",
+        why="Sends inside the transaction, so that a send that raises takes its reservation back.",
         file=LEDGER,
         edit="""\
-
-+import contextlib
-+import sqlite3
++from collections.abc import Callable
  from dataclasses import asdict, dataclass
 @@
-         intent_id = check_name("intent_id", intent_id)
-         connection = self._connection
--        with transaction(connection):
-+        with contextlib.suppress(sqlite3.OperationalError), transaction(connection):
-             intent = connection.execute(
+-    def reserve(self, intent_id: str) -> Permit | ReserveRefusal:
++    def reserve(
++        self, intent_id: str, use: Callable[[Permit], object] = lambda _: None
++    ) -> Permit | ReserveRefusal:
+@@
+-        return Permit(
+-            ledger=self._name,
+-            intent_id=intent_id,
+-            seq=seq,
+-            payload=payload.decode("utf-8"),
+-            safety=Safety(safety),
+-        )
++            permit = Permit(
++                ledger=self._name,
++                intent_id=intent_id,
++                seq=seq,
++                payload=payload.decode("utf-8"),
++                safety=Safety(safety),
++            )
++            use(permit)
++        return permit
+@@
+-    reserved = ledger.reserve(intent_id)
++    answers: list[Receipt | SendRefusal] = []
++    reserved = ledger.reserve(intent_id, lambda permit: answers.append(receiver.send(permit)))
+@@
+-    answer = receiver.send(reserved)
++    answer = answers[0]
 """,
         engine=Engine.RACE,
-        note="Only a commit that fails, or an exit inside it, tells the permit from its "
-        "reservation.",
+        note="Alone, the commit follows the call at once. Who reads in between sees a call at the "
+        "receiver and no reservation, and so does an exit there.",
     ),
     Mutant(
         name="refund-without-acknowledgement",

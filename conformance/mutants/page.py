@@ -15,14 +15,14 @@ from model.checking.explore import Verdict
 from model.scopes import MACHINES
 
 PAGE = "docs/mutants.md"
-BEGIN, END = "<!-- recorded: admit-one mutants run -->", "<!-- end -->"
+BEGIN, END = "<!-- recorded: admit-one mutants run --every-engine -->", "<!-- end -->"
 RECORDED = re.compile(f"{re.escape(BEGIN)}\n(.*?){re.escape(END)}", re.DOTALL)
 COLUMNS = tuple(engine for engine in Engine if engine is not Engine.EXPLORE)
 
 INTRODUCTION = """\
 # Planted mistakes
 
-<!-- Made by `admit-one mutants run --write`; a test holds it against the catalogue. -->
+<!-- Made by `admit-one mutants run --every-engine --write`, and held against the catalogue. -->
 
 A test that has never failed proves nothing.
 Each mistake below is one that a good engineer could make.
@@ -42,9 +42,14 @@ its cell has the kind of the divergence, and the length of a shortest trace.
 and the length of the shortest trace that any of them found;
 it may be shorter than the one of `exhaustive`,
 since a walk also starts from stores that are old, and not from the absent one alone.
-`crash`, `race` and `power-loss` are slow, and are set on the mutants that name them.
-A dash means that the engine was not set on the mutant.
-The engine in the second column must kill it.
+`crash`, `race` and `power-loss` are set as the quick profile sets them:
+the place in a call where a process died, the finding and its switches from one caller to the other,
+the property that a loss of power broke.
+They run the mutant from states that the right model reaches, so they, too, see many a mistake
+that has nothing to do with crashes or callers that meet.
+A cell ends with the seconds that a trial took on the average, on two cores at work; without them
+it was recorded earlier.
+The engine in the second column must kill the mutant.
 """
 MODEL = """\
 ## The models: mutant × property
@@ -73,17 +78,18 @@ TEXTS = """\
 
 
 def describe_cell(cell: Cell | None) -> str:
-    """Return a cell in a few words: what killed the mutant, and by how long a trace."""
+    """Return a cell in a few words: what killed the mutant, by how long a trace, how fast."""
     if cell is None:
         return "–"
     if cell.errors:
         return "error"
     timeouts = f"{cell.timeouts} timed out" if cell.timeouts else ""
-    if not cell.killed:
-        return timeouts or ("survives" if cell.trials == 1 else f"0/{cell.trials}")
-    share = cell.by[0] if cell.trials == 1 else f"{cell.killed}/{cell.trials}"
+    share = f"{cell.killed}/{cell.trials}"
+    if cell.trials == 1:
+        share = cell.by[0] if cell.killed else "survives" * (not timeouts)
     length = str(cell.length) if cell.length else ""
-    return ", ".join(filter(None, (share, length, timeouts)))
+    seconds = f"{cell.seconds:.1f} s" if cell.seconds else ""
+    return ", ".join(filter(None, (share, length, timeouts, seconds)))
 
 
 def judge(cells: Sequence[Cell], mutants: Iterable[Mutant]) -> tuple[Verdict, list[str]]:

@@ -183,4 +183,20 @@ RECEIVER_MUTANTS = (
         scope="TWICE",
         shortest=4,
     ),
+    Mutant(
+        name="the-newest-effect-is-the-receipt",
+        machine="reservation",
+        rule="B5",
+        why="A repeat follows at once, so that the effect it repeats is the last one made.",
+        file=RECEIVER,
+        edit="""\
+                     select ticket from effect
+-                    where intent_id = :intent_id and safety = 'idempotent'
++                    where safety = 'idempotent' order by ticket desc limit 1
+""",
+        engine=Engine.EXHAUSTIVE,
+        killer="outcome",
+        scope="IDS",
+        shortest=6,
+    ),
 )

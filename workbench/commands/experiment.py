@@ -18,6 +18,7 @@ from crash_harness.scenarios import (
 )
 from crash_harness.scenarios_stage import FieldDifference
 from model.checking.explore import Verdict
+from model.machine import in_words
 from workbench.exit_codes import EXIT_CODES
 from workbench.progress import progress_bar
 
@@ -97,7 +98,7 @@ def _format_fields(
     differences: Iterable[FieldDifference], name: str, words: tuple[str, str]
 ) -> list[str]:
     return [
-        f"{each.field}: {words[0]} {each.expected!r}, {words[1]} {each.found!r}"
+        f"{each.field}: {words[0]} {in_words(each.expected)}, {words[1]} {in_words(each.found)}"
         for each in differences
         if each.scenario == name
     ]

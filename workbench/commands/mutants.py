@@ -65,8 +65,11 @@ def mutants(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")] = False,
 ) -> None:
     """List the planted mistakes, show one as a diff, or set the engines on them."""
-    if write and (engine or mutant):
-        raise typer.BadParameter("--write needs the whole matrix, without --engine and --mutant")
+    is_whole = not engine and not mutant and (every_engine or what != "run")
+    if write and not is_whole:
+        raise typer.BadParameter(
+            "--write needs the whole matrix: with --every-engine, without --engine and --mutant"
+        )
     chosen = [_find(each) for each in mutant] if mutant else list(MUTANTS)
     match what, name:
         case "list", None:

@@ -9,6 +9,8 @@ import sys
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
+from statistics import fmean
 from string import ascii_lowercase
 
 import typer
@@ -41,6 +43,8 @@ PIPE_WIDTH = 88
 MOST_QUESTIONS = 100
 """How often a reader who gives no answer is asked."""
 METER_CELLS = 20
+BAR_SECONDS = 5
+CHOICE_INDENT = " " * 5
 BAR_CELLS = 40
 CELL = 46
 """Cells of a table with long texts are wrapped at this many characters."""
@@ -160,7 +164,11 @@ def _ask(ask: Ask, terminal: Terminal) -> None:
     """Ask a question; in a terminal the answer is shown only after the reader has given one."""
     _print_all(terminal, wrap_prose(ask.text, terminal.width))
     letters = dict(zip(ascii_lowercase, ask.choices, strict=False))
-    _print_all(terminal, (f"  {letter}. {choice}" for letter, choice in letters.items()))
+    for (letter, choice), meaning in zip_longest(letters.items(), ask.meanings, fillvalue=""):
+        text = f"{choice}: {meaning}" if meaning else choice
+        lines = wrap_prose(text, terminal.width - len(CHOICE_INDENT))
+        heads = [f"  {letter}. ", *[CHOICE_INDENT] * len(lines)]
+        _print_all(terminal, (head + line for head, line in zip(heads, lines, strict=False)))
     chosen = _wait_for_choice(letters, terminal)
     if chosen is not None:
         is_right = chosen == ask.right
@@ -246,10 +254,12 @@ def _draw_meter(meter: Meter) -> str:
 
 
 def format_series(series: Series, most: int) -> list[str]:
-    """Return bars, one for each second."""
-    width = len(str(max(series.values)))
+    """Return bars, one for the mean of each five seconds."""
+    starts = range(0, len(series.values), BAR_SECONDS)
+    means = [round(fmean(series.values[start : start + BAR_SECONDS])) for start in starts]
+    width = len(str(max(means)))
     lines = [f"  {series.name}"]
-    for second, value in enumerate(series.values, start=1):
+    for number, value in enumerate(means, start=1):
         bar = "█" * round(value / max(most, 1) * BAR_CELLS) or "▏" * (value > 0)
-        lines.append(f"    {second:>3} s  {value:>{width}}  {bar}".rstrip())
+        lines.append(f"    {number * BAR_SECONDS:>3} s  {value:>{width}}  {bar}".rstrip())
     return lines
