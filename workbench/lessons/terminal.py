@@ -9,7 +9,6 @@ import sys
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 from statistics import fmean
 from string import ascii_lowercase
 
@@ -164,7 +163,8 @@ def _ask(ask: Ask, terminal: Terminal) -> None:
     """Ask a question; in a terminal the answer is shown only after the reader has given one."""
     _print_all(terminal, wrap_prose(ask.text, terminal.width))
     letters = dict(zip(ascii_lowercase, ask.choices, strict=False))
-    for (letter, choice), meaning in zip_longest(letters.items(), ask.meanings, fillvalue=""):
+    meanings = ask.meanings or ("",) * len(letters)
+    for (letter, choice), meaning in zip(letters.items(), meanings, strict=True):
         text = f"{choice}: {meaning}" if meaning else choice
         lines = wrap_prose(text, terminal.width - len(CHOICE_INDENT))
         heads = [f"  {letter}. ", *[CHOICE_INDENT] * len(lines)]
