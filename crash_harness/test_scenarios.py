@@ -350,7 +350,7 @@ def test_the_command_fails_with_scenario_field_old_and_new(tmp_path: Path) -> No
 
     assert shown.returncode == 1
     assert "fail  admission/identity" in shown.stdout
-    assert "same_content: stored 'conflict', new 'replay'" in shown.stdout
+    assert "same_content: stored conflict, new replay" in shown.stdout
 
 
 def test_the_command_rebuilds_the_file_and_shows_the_difference_first(tmp_path: Path) -> None:
@@ -363,6 +363,6 @@ def test_the_command_rebuilds_the_file_and_shows_the_difference_first(tmp_path: 
     shown = run_command(path, "--write")
 
     assert shown.returncode == 0
-    assert "same_content: stored 'conflict', new 'replay'" in shown.stdout
+    assert "same_content: stored conflict, new replay" in shown.stdout
     assert "1 field changed" in shown.stderr
     assert path.read_bytes() == RESULTS.read_bytes()

@@ -189,7 +189,7 @@ def test_a_changed_frozen_result_is_shown_on_a_page(tmp_path: Path) -> None:
     assert done.returncode == 1, done.stdout
     assert name_file("experiment", ".html") in done.stdout
     page = parse_page((folder / name_file("experiment", ".html")).read_text("utf-8"))
-    assert "stored 'done', new 'queued'" in page.text
+    assert "stored done, new queued" in page.text
     assert "admit-one verify --profile quick --only experiment" in page.text
 
 
