@@ -65,7 +65,7 @@ IMPLEMENTATION_FILES = {
 def kill_small_change(mutant: Mutant, seed: int) -> Kill | None:
     """Set the tests, the searches of all small scopes and the rule-based machine on a change."""
     machines = IMPLEMENTATION_FILES.get(mutant.file, (mutant.machine,))
-    if (killed := kill_by_tests(mutant)) is not None:
+    if not mutant.is_of_the_model and (killed := kill_by_tests(mutant)) is not None:
         return killed
     if mutant.is_of_the_model:
         for scope in (*SEARCHED[mutant.machine], "SMALL"):
@@ -73,7 +73,7 @@ def kill_small_change(mutant: Mutant, seed: int) -> Kill | None:
             names = [violation.property_name for violation in found.violations]
             if problems := [*names, *found.problems]:
                 return Kill((problems[0],), found.depth)
-        return None
+        return kill_by_tests(mutant)
     version = load_changed_implementation(mutant.changes)
     for machine in machines:
         for scope in SEARCHED[machine]:
