@@ -30,6 +30,7 @@ from model.admission_vocabulary import (
     Redrive,
     Resolve,
     State,
+    Tick,
     Token,
     compute_usage,
 )
@@ -378,3 +379,11 @@ def test_a12_a_redrive_is_never_refused_for_capacity() -> None:
 
     assert run(Redrive("r1", 1), state=state)[1] is Answer.QUEUED
     assert run(Redrive("r9", 1), state=state) == (state, Answer.STALE)
+
+
+def test_a9_a_tick_moves_the_clock_by_one_and_nothing_else() -> None:
+    """The clock that stands alone, as scope X has it, goes on by one from wherever it is."""
+    for clock in (0, 1, 2, 5):
+        state = replace(run(*WAYS[INFLIGHT])[0], clock=clock)
+
+        assert run(Tick(), state=state) == (replace(state, clock=clock + 1), Answer.TICKED)

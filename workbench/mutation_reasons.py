@@ -95,6 +95,36 @@ REASONS = (
         operator="ReplaceComparisonOperator_Eq_Is",
     ),
     Reason(
+        "the texts and numbers of a scope are one object each, wherever a search meets them",
+        edit=r"^-.* (==|!=) ",
+        file=r"model/.*",
+        operator="ReplaceComparisonOperator_(Eq_Is|NotEq_IsNot)",
+    ),
+    Reason(
+        "no number of commits is below zero",
+        edit=r"^-.* commits == 0 else ",
+        file=r"model/admission\.py",
+        operator="ReplaceComparisonOperator_Eq_LtE",
+    ),
+    Reason(
+        "a sequence number begins at 1, and another one is refused as input",
+        edit=r"^\+    if not 0 <= action\.seq ",
+        file=r"model/reservation\.py",
+        operator="NumberReplacer",
+    ),
+    Reason(
+        "`confirmed` is answered exactly where there is a receipt (B2)",
+        edit=r"^-        if outcome is Answer\.CONFIRMED and intent is not None and intent\.receipt",
+        file=r"model/reservation\.py",
+        operator="ReplaceAndWithOr",
+    ),
+    Reason(
+        "no generation is above the last one, which is what A16 says",
+        edit=r"^-    if (due|record)\.generation == GENERATION_MAX:",
+        file=r"model/admission\.py",
+        operator="ReplaceComparisonOperator_Eq_GtE",
+    ),
+    Reason(
         "of two words it is the greater one",
         edit=r"^-.* (==|is) Safety\.NON_IDEMPOTENT|^-.* is NON_IDEMPOTENT",
         operator=r"ReplaceComparisonOperator_(Eq|Is)_GtE",

@@ -1,7 +1,7 @@
 """Runs the tests that look at what no search does, on a copy of the project with one change in it.
 
-Files that are not ours, storage that fails, the formats of the files, defaults, and what an exit
-leaves: these tests take a second or two together.
+Files that are not ours, storage that fails, the formats of the files, defaults, what an exit
+leaves, and each rule by an example: these tests take a second or two together.
 """
 
 import os
@@ -21,6 +21,8 @@ TESTS = (
     "test_store_connections.py",
     "test_file_formats.py",
     "test_model_exits.py",
+    "test_model_admission_rules.py",
+    "test_model_reservation_rules.py",
 )
 MOST_SECONDS = 120
 
