@@ -114,7 +114,7 @@ REASONS = (
     ),
     Reason(
         "`confirmed` is answered exactly where there is a receipt (B2)",
-        edit=r"^-        if outcome is Answer\.CONFIRMED and intent is not None and intent\.receipt",
+        edit=r"^-        if outcome is Answer\.CONFIRMED and intent is not None ",
         file=r"model/reservation\.py",
         operator="ReplaceAndWithOr",
     ),
