@@ -101,6 +101,24 @@ REASONS = (
         operator="ReplaceComparisonOperator_(Eq_Is|NotEq_IsNot)",
     ),
     Reason(
+        "of the words for a state it is the greatest",
+        edit=r"^-.* record\.state is not QUEUED or ",
+        file=r"model/admission\.py",
+        operator="ReplaceComparisonOperator_IsNot_Lt",
+    ),
+    Reason(
+        "no generation is below zero",
+        edit=r"^-.* or record\.generation != 0:$",
+        file=r"model/admission\.py",
+        operator="ReplaceComparisonOperator_NotEq_Gt",
+    ),
+    Reason(
+        "only the judge of histories asks whether a call is over; `test_linearizability` sees it",
+        edit=r"^-    return \*step\(state, action\), True$",
+        file=r"model/.*",
+        operator="ReplaceTrueWithFalse",
+    ),
+    Reason(
         "no number of commits is below zero",
         edit=r"^-.* commits == 0 else ",
         file=r"model/admission\.py",
