@@ -21,7 +21,7 @@ from conformance.versions import Version, VersionError, load_specification
 from model.admission_vocabulary import CancelUnstarted, Claim
 from model.checking.explore import Verdict
 from model.scopes import MACHINES, SCOPES
-from stateful_tests.test_failure_files import copy_project, run_command, run_verify
+from stateful_tests.project_copies import copy_project, run_command, run_verify
 
 STORE = "impl/sqlite/admission_store.py"
 CANCEL = "    def cancel_unstarted(self, request_id: str) -> CancelOutcome:\n"

@@ -13,7 +13,7 @@ from conformance.mutants.catalogue import find_mutant
 from conformance.replay import ReplayVerdict, replay
 from model.checking.trace_itf import from_itf
 from model.checking.trace_json import load_report
-from stateful_tests.test_failure_files import copy_project, run_command
+from stateful_tests.project_copies import copy_project, run_command
 
 NAME = "slot-released-at-claim"
 
