@@ -125,6 +125,24 @@ REASONS = (
         operator="AddNot|ReplaceComparisonOperator_Is_.*",
     ),
     Reason(
+        "an action without a value: no step compares it with another one",
+        edit=r"\A     request_id: str\n-\n-\n-@dataclass",  # of Tick
+        file=r"model/admission_vocabulary\.py",
+        operator="RemoveDecorator",
+    ),
+    Reason(
+        "an earlier tick was refused before, and an equal one leaves an equal state",
+        edit=r"^-    return state if now == state\.clock else ",
+        file=r"model/admission_vocabulary\.py",
+        operator="ReplaceComparisonOperator_Eq_(Lt|LtE)",
+    ),
+    Reason(
+        "only a record in flight has a lease, which is asked for next",
+        edit=r"^-    if record is None or record\.state is not INFLIGHT or ",
+        file=r"model/admission_vocabulary\.py",
+        operator="ReplaceComparisonOperator_IsNot_(Gt|Lt)",
+    ),
+    Reason(
         "ledgers, workers and permits stand in the order of their names and numbers",
         edit=r"^-        if (ledger\.file == file|worker\.name == name|held\.permit.*== seq):$",
         file=r"model/reservation_vocabulary\.py",
