@@ -102,6 +102,18 @@ REASONS = (
     ),
     Reason(
         "of the words for a state it is the greatest",
+        edit=r"^-    return record\.state is QUEUED$",
+        file=r"model/admission_vocabulary\.py",
+        operator="ReplaceComparisonOperator_Is_GtE",
+    ),
+    Reason(
+        "the lesser words are those of finished records, which have no lease to end",
+        edit=r"^-    if record\.state is INFLIGHT:$",
+        file=r"model/admission_vocabulary\.py",
+        operator="ReplaceComparisonOperator_Is_LtE",
+    ),
+    Reason(
+        "of the words for a state it is the greatest",
         edit=r"^-.* record\.state is not QUEUED or ",
         file=r"model/admission\.py",
         operator="ReplaceComparisonOperator_IsNot_Lt",
