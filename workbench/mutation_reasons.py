@@ -74,6 +74,17 @@ REASONS = (
         file=CONNECTION,
     ),
     Reason(
+        "a hash only makes a search fast: what is equal is told by value",
+        edit=r"^-.* field\(.*hash=False\)",
+        file=r"model/admission_vocabulary\.py",
+        operator="ReplaceFalseWithTrue",
+    ),
+    Reason(
+        "no number of tables is below zero, and no clock is read twice in the same nanosecond",
+        edit=r"^\+.* == self\.table_count <= 0$|^\+.* time\.monotonic\(\) > deadline_seconds:$",
+        file=CONNECTION,
+    ),
+    Reason(
         "nothing changes a value in place, whether that is forbidden or not",
         edit=r"^-@dataclass\((frozen=True, )?slots=True",
         operator="ReplaceTrueWithFalse",
