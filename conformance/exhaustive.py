@@ -24,7 +24,7 @@ from conformance.implementation import Implementation
 from conformance.lockstep import check_call, check_snapshot
 from conformance.place import scratch_folder
 from conformance.sqlite import make_subject
-from conformance.subject import Divergence, Subject
+from conformance.subject import Divergence, Subject, describe_error
 from model.checking.explore import Verdict
 from model.checking.trace import Trace, TraceStep
 from model.machine import Expected, action_name, outcome_name
@@ -160,7 +160,7 @@ def _make_initial(
         subject.install(state)
         return (state, _pack(subject.image())), None
     except Exception as error:  # noqa: BLE001 - whatever comes out is what is being judged
-        return None, f"no store for the initial state {state}: {type(error).__name__}: {error}"
+        return None, f"no store for the initial state {state}: {describe_error(error)}"
     finally:
         subject.restore(absent, state)
 

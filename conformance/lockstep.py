@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from conformance.subject import BrokenProperty, Divergence, Subject, Unreadable
+from conformance.subject import BrokenProperty, Divergence, Subject, Unreadable, describe_error
 from model.machine import Machine, property_sentence
 
 
@@ -64,12 +64,11 @@ def check_snapshot(
     try:
         found = subject.read()
     except Exception as error:  # noqa: BLE001 - whatever comes out is what is being judged
-        said = f"{type(error).__name__}: {error}"
-        return Divergence("snapshot", "snapshot", f"{expected}", said)
+        return Divergence("snapshot", "snapshot", f"{expected}", describe_error(error))
     if found != expected:
         return Divergence("snapshot", "snapshot", f"{expected}", f"{found}")
     if subject.image() != image:
-        return Divergence("snapshot", "snapshot", "the same content", "other bytes")
+        return Divergence("snapshot", "snapshot", f"{expected}", "reading it changed the store")
     return None
 
 
@@ -124,4 +123,4 @@ def find_broken(
 def _raised(action: Any, outcome: Any, error: Exception) -> Divergence:
     """Return the divergence of a call that raised where the model gives an outcome."""
     kind = "schema" if isinstance(error, sqlite3.IntegrityError) else "exception"
-    return Divergence(kind, action, str(outcome), f"{type(error).__name__}: {error}")
+    return Divergence(kind, action, str(outcome), describe_error(error))

@@ -18,7 +18,7 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 from conformance.implementation import Implementation
-from conformance.lockstep import check_call
+from conformance.lockstep import check_call, check_snapshot
 from conformance.place import scratch_folder
 from conformance.replay_report import SENTENCES, check_properties, from_divergence
 from conformance.replayable import (
@@ -28,7 +28,7 @@ from conformance.replayable import (
     require_values,
 )
 from conformance.sqlite import make_subject
-from conformance.subject import Divergence, Subject, Unreadable
+from conformance.subject import Divergence, Subject, Unreadable, describe_error
 from model.admission_vocabulary import Tick
 from model.checking.trace import UNKNOWN, CrashPoint, Ending, Observed, Trace, TraceStep
 from model.checking.trace_report import Failure, TraceReport
@@ -272,7 +272,7 @@ class _ReplayOnSubject:
             self.subject.install(self.state)
             found = self.subject.observe()
         except Exception as error:
-            reason = f"no store for the initial state: {type(error).__name__}: {error}"
+            reason = f"no store for the initial state: {describe_error(error)}"
             raise ReplayImpossible(0, reason) from error
         if found != self.state:
             changes = describe_changes(NARRATORS[self.machine.name], self.state, found)
@@ -334,7 +334,7 @@ class _ReplayOnSubject:
         except Unreadable as error:
             found = str(error)
         except sqlite3.Error as error:
-            kind, found = "exception", f"{type(error).__name__}: {error}"
+            kind, found = "exception", describe_error(error)
         taken = TraceStep(step.action, UNKNOWN, observed, step.process, step.crash)
         if observed is None or observed not in allowed:
             unlike = Observed(kind, expected, found, None, observed)
@@ -355,17 +355,10 @@ class _ReplayOnSubject:
 
     def _compare_snapshot(self) -> None:
         """Compare the implementation's own snapshot with the model's."""
-        expected = self.machine.snapshot(self.state)
         image = self.subject.image()
-        try:
-            found: Any = self.subject.read()
-        except Exception as error:  # noqa: BLE001 - whatever comes out is what is being judged
-            found = f"{type(error).__name__}: {error}"
-        if found == expected and self.subject.image() == image:
-            return
-        if found == expected:
-            found = "reading it changed the store"
-        self._report(self.state, Divergence("snapshot", "snapshot", f"{expected}", f"{found}"))
+        divergence = check_snapshot(self.machine, self.subject, self.state, image)
+        if divergence is not None:
+            self._report(self.state, divergence)
 
     def _report(self, before: Any, divergence: Divergence) -> None:
         trace = replace(self.trace, steps=tuple(self.taken))

@@ -43,6 +43,11 @@ def stay_alive(call: Callable[Parameters, Result]) -> Callable[Parameters, Resul
     return living_call
 
 
+def describe_error(error: BaseException) -> str:
+    """Return an error as a finding says it: its class, then what it says."""
+    return f"{type(error).__name__}: {error}"
+
+
 class Observable(Protocol):
     """A place with a second connection, None while there is no store."""
 
@@ -68,7 +73,7 @@ def reading(place: Observable) -> Iterator[sqlite3.Connection | None]:
             with contextlib.suppress(Exception):  # the first error is the one to tell
                 connection.execute("commit")
     except sqlite3.DatabaseError as error:
-        raise Unreadable(f"{type(error).__name__}: {error}") from error
+        raise Unreadable(describe_error(error)) from error
 
 
 class Subject(Protocol):

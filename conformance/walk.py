@@ -19,7 +19,7 @@ from conformance.implementation import Implementation
 from conformance.lockstep import check_call, check_snapshot
 from conformance.place import scratch_folder
 from conformance.sqlite import make_subject
-from conformance.subject import Divergence, Subject
+from conformance.subject import Divergence, Subject, describe_error
 from model.checking.explore import Verdict
 from model.checking.trace import Trace, TraceStep
 from model.machine import Machine, action_name, outcome_name
@@ -167,8 +167,8 @@ def _start(machine: Machine[Any, Any, Any], subject: Subject, state: Any) -> Div
     try:
         subject.install(state)
     except Exception as error:  # noqa: BLE001 - whatever comes out is what is being judged
-        said = f"{type(error).__name__}: {error}"
-        return Divergence("exception", "start", f"the initial state {state}", said)
+        wanted = f"the initial state {state}"
+        return Divergence("exception", "start", wanted, describe_error(error))
     return check_snapshot(machine, subject, state, subject.image())
 
 

@@ -22,6 +22,7 @@ from typing import Any
 
 from conformance.implementation import Implementation, load_implementation
 from conformance.sqlite import make_subject
+from conformance.subject import describe_error
 from crash_harness.calls import (
     Open,
     empty_hands,
@@ -241,7 +242,7 @@ class Databases:
                 try:
                     self._step(subject, state)
                 except Exception as error:  # noqa: BLE001 - whatever it is, it is not the state
-                    reason = f"{type(error).__name__}: {error}"
+                    reason = describe_error(error)
                     continue
                 if has_log:
                     return read_files(self._folder, self._names)

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from conformance.subject import Subject
+from conformance.subject import Subject, describe_error
 from crash_harness.boundaries import ROLLBACK, Boundary, Statement, read_tape, shorten
 from crash_harness.calls import (
     COMMITS_WITH_ANSWER,
@@ -230,7 +230,7 @@ class _Trial:
         is_first_error = is_rollback and isinstance(error, self.errors)
         if (is_first_error or storage.was_retried) and is_expected(reply, outcome):
             return
-        found = f"the answer {reply}" if error is None else f"{type(error).__name__}: {error}"
+        found = f"the answer {reply}" if error is None else describe_error(error)
         yield Wrong("error", f"{storage.error!r} itself", found)
 
     def judge_state(
@@ -269,7 +269,7 @@ class _Trial:
         except Exception as unasked:  # noqa: BLE001 - whatever comes out is what is being judged
             reply, error = None, unasked
         if not is_expected(reply, outcome):
-            found = reply if error is None else f"{type(error).__name__}: {error}"
+            found = reply if error is None else describe_error(error)
             yield Wrong("repeat on the same store", str(plain_answer(outcome)), str(found))
             return
         found = empty_hands(subject.observe())

@@ -19,7 +19,7 @@ from conformance.changed_source import Change, load_changed_implementation
 from conformance.implementation import Implementation, load_implementation
 from conformance.place import RealFile
 from conformance.sqlite import make_subject
-from conformance.subject import Subject
+from conformance.subject import Subject, describe_error
 from crash_harness.boundaries import Boundary, Statement, read_tape, shorten
 from crash_harness.calls import (
     Open,
@@ -234,7 +234,7 @@ class Bench:
             state = empty_hands(subject.observe())
             wrongs = list(_check_integrity(subject, self.names))
         except Exception as error:  # noqa: BLE001 - rows of no state can fail in many ways
-            expected, found = next(iter(allowed)), f"{type(error).__name__}: {error}"
+            expected, found = next(iter(allowed)), describe_error(error)
             return None, [Wrong("unreadable", expected, found)]
         if state not in allowed:
             wrongs.append(Wrong("state", next(iter(allowed)), state))
@@ -260,7 +260,7 @@ class Bench:
             found = subject.apply(action)
             final = empty_hands(subject.observe())
         except Exception as error:  # noqa: BLE001 - whatever comes out is what is being judged
-            yield wrong("exception", outcome, f"{type(error).__name__}: {error}")
+            yield wrong("exception", outcome, describe_error(error))
             return
         if found != outcome:
             yield wrong("outcome", outcome, found)
@@ -272,7 +272,7 @@ class Bench:
         try:
             found: Any = subject.read()
         except Exception as error:  # noqa: BLE001 - whatever comes out is what is being judged
-            found = f"{type(error).__name__}: {error}"
+            found = describe_error(error)
         if (expected or None) != (found or None):
             yield Wrong("snapshot", str(expected), str(found))
 

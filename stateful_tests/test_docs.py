@@ -18,6 +18,11 @@ RULES = {"A": 18, "B": 12, "C": 5, "D": 19, "E": 11}
 PACKAGES = ("bench", "conformance", "crash_harness", "impl", "model", "stateful_tests", "workbench")
 MOST_LINES = 400
 CODE_FOLDERS = ("model", "stateful_tests", "crash_harness", "conformance")
+LIST_CHECKS = """
+from workbench.profiles import MACHINES, Profile, plan_checks
+
+print(*(check.name for check in plan_checks(Profile.QUICK, MACHINES, 1)), sep="\\n")
+"""
 DEFINED = re.compile(r"^\s*(?:def|class) (\w+)", re.MULTILINE)
 
 
@@ -99,6 +104,32 @@ def test_a_record_that_was_never_made_fails(tmp_path: Path) -> None:
 
     assert checked.returncode == 1
     assert "`admit-one verify` was never recorded" in checked.stdout
+
+
+def test_the_recorded_run_has_the_checks_and_the_numbers_of_today() -> None:
+    """What takes long is recorded: its times may be old, its checks and its states may not."""
+    text = (ROOT / "README.md").read_text("utf-8")
+    block = text.partition("<!-- recorded: admit-one verify --profile quick -->")[2]
+    lines = [line for line in block.partition("<!-- end -->")[0].splitlines() if ": " in line]
+    recorded = {
+        name.removeprefix("pass").strip(): said
+        for name, _, said in (line.partition(": ") for line in lines if line.startswith("pass "))
+    }
+
+    planned = subprocess.run(
+        [sys.executable, "-c", LIST_CHECKS], capture_output=True, check=True, encoding="utf-8"
+    )
+
+    assert list(recorded) == planned.stdout.splitlines()
+    assert f"pass: {len(recorded)} of {len(recorded)} checks passed" in block
+    searched = [name.split() for name in recorded if name.startswith(("model", "exhaustive"))]
+    assert searched
+    for engine, machine, scope in searched:
+        counts = SCOPES[machine][scope].expected
+        said = (
+            f"{counts.states:,} states, {counts.transitions:,} transitions, {counts.calls:,} calls"
+        )
+        assert recorded[f"{engine} {machine} {scope}"].startswith(said)
 
 
 def test_the_readme_has_both_diagrams() -> None:

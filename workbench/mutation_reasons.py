@@ -112,12 +112,6 @@ REASONS = (
         operator="ReplaceComparisonOperator_(Eq_Is|NotEq_IsNot)",
     ),
     Reason(
-        "of the words for a state it is the greatest",
-        edit=r"^-    return record\.state is QUEUED$",
-        file=r"model/admission_vocabulary\.py",
-        operator="ReplaceComparisonOperator_Is_GtE",
-    ),
-    Reason(
         "the lesser words are those of finished records, which have no lease to end",
         edit=r"^-    if record\.state is INFLIGHT:$",
         file=r"model/admission_vocabulary\.py",
@@ -125,9 +119,8 @@ REASONS = (
     ),
     Reason(
         "of the words for a state it is the greatest",
-        edit=r"^-.* record\.state is not QUEUED or ",
-        file=r"model/admission\.py",
-        operator="ReplaceComparisonOperator_IsNot_Lt",
+        edit=r"^\+.* record\.state (< QUEUED or |>= QUEUED$)",
+        file=r"model/admission(_vocabulary)?\.py",
     ),
     Reason(
         "no generation is below zero",
@@ -146,12 +139,6 @@ REASONS = (
         edit=r"^-    if state\.limits is None:$",
         file=r"model/admission_vocabulary\.py",
         operator="AddNot|ReplaceComparisonOperator_Is_.*",
-    ),
-    Reason(
-        "an action without a value: no step compares it with another one",
-        edit=r"\A     request_id: str\n-\n-\n-@dataclass",  # of Tick
-        file=r"model/admission_vocabulary\.py",
-        operator="RemoveDecorator",
     ),
     Reason(
         "an earlier tick was refused before, and an equal one leaves an equal state",
@@ -173,8 +160,8 @@ REASONS = (
     ),
     Reason(
         "an action without a value: no step compares it with another one",
-        edit=r"\A     name: str\n-\n-\n-@dataclass",  # of InitReceiver
-        file=r"model/reservation_vocabulary\.py",
+        edit=r"\A     (name|request_id): str\n-\n-\n-@dataclass",  # of InitReceiver and Tick
+        file=r"model/.*_vocabulary\.py",
         operator="RemoveDecorator",
     ),
     Reason(

@@ -17,7 +17,7 @@ import apsw
 from conformance.implementation import Implementation
 from conformance.lockstep import find_broken
 from conformance.place import RealFile
-from conformance.subject import Subject, Unreadable
+from conformance.subject import Subject, Unreadable, describe_error
 from crash_harness.power_loss.memory import MemoryStorage, memory_storage
 from crash_harness.power_loss.places import MemoryPlace, bind_subject, database_names
 from crash_harness.power_loss.recording import forget_hands, repeated_action
@@ -82,9 +82,9 @@ class Judge:
                     _check_integrity(self._storage.open(database))
             state = self._observe()
         except (Unreadable, apsw.Error) as error:
-            return Reading(problem=f"{type(error).__name__}: {error}")
+            return Reading(problem=describe_error(error))
         except Exception as error:  # noqa: BLE001 - a damaged database raises anything
-            return Reading(problem=f"{type(error).__name__}: {error}")
+            return Reading(problem=describe_error(error))
         return Reading(state, _find_false_invariant(self.machine, state))
 
     def _observe(self) -> Any:
@@ -115,7 +115,7 @@ class Judge:
             found = self._subject.apply(call)
             observed = self._observe()
         except Exception as error:  # noqa: BLE001 - whatever comes out is what is being judged
-            return f"{call} was repeated and raised {type(error).__name__}: {error}"
+            return f"{call} was repeated and raised {describe_error(error)}"
         finally:
             self._subject.restore(*_empty_hands(self._places, state))
         if found != outcome:
@@ -177,7 +177,7 @@ def read_real_files(
             if path.exists() and path.stat().st_size:
                 _check_integrity_of_file(path)
     except Exception as error:  # noqa: BLE001 - a damaged database raises anything
-        return Reading(problem=f"{type(error).__name__}: {error}")
+        return Reading(problem=describe_error(error))
     finally:
         subject.close()
     return Reading(state, _find_false_invariant(machine, state))

@@ -11,7 +11,7 @@ from typing import Any
 
 from conformance.implementation import Implementation
 from conformance.place import scratch_folder
-from conformance.subject import Subject
+from conformance.subject import Subject, describe_error
 from crash_harness.power_loss.binding import BoundConnection
 from crash_harness.power_loss.log import OperationAcknowledged, OperationStarted, Written
 from crash_harness.power_loss.places import RecordedPlace, bind_subject
@@ -179,7 +179,7 @@ class Workshop:
         try:
             self.subject.install(state)
         except Exception as error:
-            raise WorkloadDiverged(f"the initial state {state}: {_say_error(error)}") from error
+            raise WorkloadDiverged(f"the initial state {state}: {describe_error(error)}") from error
 
     def take(self, state: Any, action: Any) -> TraceStep:
         """Take one action on both sides; `WorkloadDiverged` if the two part."""
@@ -187,7 +187,7 @@ class Workshop:
         try:
             found = self.subject.apply(action)
         except Exception as error:
-            said = f"{action}: expected {outcome}, found {_say_error(error)}"
+            said = f"{action}: expected {outcome}, found {describe_error(error)}"
             raise WorkloadDiverged(said) from error
         if found != outcome:
             raise WorkloadDiverged(f"{action}: expected {outcome}, found {found!s}")
@@ -212,10 +212,6 @@ class Workshop:
     def _close_observers(self) -> None:
         for place in self.places:
             place.close()
-
-
-def _say_error(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"
 
 
 @contextlib.contextmanager

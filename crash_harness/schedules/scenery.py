@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
+from conformance.subject import describe_error
 from crash_harness.schedules.runner import Scene
 from crash_harness.schedules.stage import Stage
 
@@ -106,13 +107,13 @@ def _install(stage: Stage, state: Any) -> None:
     try:
         stage.subject.install(state)
     except Exception as error:
-        said = f"{type(error).__name__}: {error}"
-        raise SettingDiffers(f"the initial state {state}: {said}") from error
+        said = f"the initial state {state}: {describe_error(error)}"
+        raise SettingDiffers(said) from error
 
 
 def _call_alone(stage: Stage, action: Any) -> Any:
     try:
         return stage.subject.apply(action)
     except Exception as error:
-        said = f"{type(error).__name__}: {error}"
+        said = describe_error(error)
         raise SettingDiffers(f"{action}, called alone, raised {said}") from error
