@@ -1,6 +1,7 @@
 """Input that A16 forbids raises `InvalidInput`, before a store is touched or even looked for."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -60,18 +61,41 @@ def calls_of(calls: tuple[InvalidCall, ...], function: str) -> list[InvalidCall]
     return chosen
 
 
+@dataclass(frozen=True)
+class Kind:
+    """A kind of store: its module, what else `init` is given, its class, and its bad calls."""
+
+    module: Any
+    init_arguments: tuple[str, ...]
+    opened: Any
+    calls: tuple[InvalidCall, ...]
+
+    def init(self, store: Watched) -> None:
+        """Create the store."""
+        self.module.init(store.path, *self.init_arguments, connect=store.place.connect)
+
+
+ADMISSION = Kind(VERSION.admission, (), VERSION.admission.AdmissionStore, ADMISSION_CALLS)
+LEDGER = Kind(VERSION.reservation, ("name",), VERSION.reservation.Ledger, LEDGER_CALLS)
+FUNCTIONS = [
+    *(pytest.param(ADMISSION, name, id=f"admission {name}") for name in ADMISSION_SIGNATURES),
+    *(pytest.param(LEDGER, name, id=f"ledger {name}") for name in LEDGER_SIGNATURES),
+]
+METHODS = [each for each in FUNCTIONS if each.values[1] != "init"]
+
+
 @pytest.mark.parametrize("exists", [False, True], ids=["absent", "existing"])
-@pytest.mark.parametrize("function", ADMISSION_SIGNATURES)
-def test_a_function_of_admission_checks_its_input_first(
-    function: str, tmp_path: Path, *, exists: bool
+@pytest.mark.parametrize(("kind", "function"), FUNCTIONS)
+def test_a_function_checks_its_input_first(
+    kind: Kind, function: str, tmp_path: Path, *, exists: bool
 ) -> None:
     """Each bad argument raises `InvalidInput` on an absent store as on an existing one."""
     store = Watched(tmp_path / "store.db")
     if exists:
-        VERSION.admission.init(store.path, connect=store.place.connect)
-    for call in calls_of(ADMISSION_CALLS, function):
+        kind.init(store)
+    for call in calls_of(kind.calls, function):
         carry_out = partial(
-            getattr(VERSION.admission, function),
+            getattr(kind.module, function),
             store.path,
             *arguments_of(call),
             connect=store.place.connect,
@@ -80,50 +104,18 @@ def test_a_function_of_admission_checks_its_input_first(
     store.place.close()
 
 
-@pytest.mark.parametrize("function", [name for name in ADMISSION_SIGNATURES if name != "init"])
-def test_a_method_of_an_open_admission_store_checks_its_input_first(
-    function: str, tmp_path: Path
+@pytest.mark.parametrize(("kind", "function"), METHODS)
+def test_a_method_of_an_open_store_checks_its_input_first(
+    kind: Kind, function: str, tmp_path: Path
 ) -> None:
     """Each bad argument raises `InvalidInput` before a statement is run."""
     store = Watched(tmp_path / "store.db")
-    VERSION.admission.init(store.path, connect=store.place.connect)
-    with VERSION.admission.AdmissionStore(store.path, connect=store.place.connect) as opened:
-        for call in calls_of(ADMISSION_CALLS, function):
+    kind.init(store)
+    with kind.opened(store.path, connect=store.place.connect) as opened:
+        for call in calls_of(kind.calls, function):
             method = partial(getattr(opened, function), *arguments_of(call))
             store.expect_invalid_input(call, method)
     store.place.close()
-
-
-@pytest.mark.parametrize("exists", [False, True], ids=["absent", "existing"])
-@pytest.mark.parametrize("function", LEDGER_SIGNATURES)
-def test_a_function_of_a_ledger_checks_its_input_first(
-    function: str, tmp_path: Path, *, exists: bool
-) -> None:
-    """Each bad argument raises `InvalidInput` on an absent ledger as on an existing one."""
-    ledger = Watched(tmp_path / "ledger.db")
-    if exists:
-        VERSION.reservation.init(ledger.path, "name", connect=ledger.place.connect)
-    for call in calls_of(LEDGER_CALLS, function):
-        carry_out = partial(
-            getattr(VERSION.reservation, function),
-            ledger.path,
-            *arguments_of(call),
-            connect=ledger.place.connect,
-        )
-        ledger.expect_invalid_input(call, carry_out)
-    ledger.place.close()
-
-
-@pytest.mark.parametrize("function", [name for name in LEDGER_SIGNATURES if name != "init"])
-def test_a_method_of_an_open_ledger_checks_its_input_first(function: str, tmp_path: Path) -> None:
-    """Each bad argument raises `InvalidInput` before a statement is run."""
-    ledger = Watched(tmp_path / "ledger.db")
-    VERSION.reservation.init(ledger.path, "name", connect=ledger.place.connect)
-    with VERSION.reservation.Ledger(ledger.path, connect=ledger.place.connect) as opened:
-        for call in calls_of(LEDGER_CALLS, function):
-            method = partial(getattr(opened, function), *arguments_of(call))
-            ledger.expect_invalid_input(call, method)
-    ledger.place.close()
 
 
 PERMIT_FIELDS = {
