@@ -19,7 +19,7 @@ from model.scopes import MACHINES
 from workbench.check import Finding
 from workbench.commands.experiment import build_experiment_values, format_experiment
 from workbench.commands.race import build_race_values, format_race
-from workbench.crash_report import build_exit_values, format_exits
+from workbench.crash_report import build_exit_values, format_found
 from workbench.tables import count
 
 SHOWN_FAILURES = 3
@@ -108,7 +108,7 @@ def check_exits(machine: str, *, profile: str, seed: int) -> Finding:
             f"seed {seed}" + (f"; sampled: {sampled}" if sampled else "")
         ),
         counts=build_exit_values(report),
-        report=tuple(format_exits([report])),
+        report=tuple(format_found(report)),
         traces=tuple(encode_report(each.report) for each in report.failures[:SHOWN_FAILURES]),
     )
 

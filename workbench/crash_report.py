@@ -23,9 +23,9 @@ from crash_harness.exit_report import (
     FailedCase,
     Row,
 )
-from model.checking.explore import Verdict
 from model.checking.trace_json import encode_report
 from model.checking.trace_text import format_report
+from model.checking.verdicts import conclude
 from workbench.tables import PIPE_WIDTH, count
 
 SHOWN_FAILURES = 3
@@ -46,15 +46,19 @@ def format_exits(reports: Sequence[ExitReport]) -> list[str]:
     title = f"admit-one crash, profile {first.profile}, seed {first.seed}"
     lines = [title, *describe_versions()]
     for report in reports:
-        lines += ["", *_draw(report), "", *_summarize(report)]
-        for failed in report.failures[:SHOWN_FAILURES]:
-            lines += ["", *format_report(failed.report).splitlines()]
-        lines += [f"problem: {problem}" for problem in report.problems[:SHOWN_FAILURES]]
-    verdicts = [report.verdict for report in reports]
-    worst = next((v for v in (Verdict.FAIL, Verdict.UNDETERMINED) if v in verdicts), Verdict.PASS)
+        lines += ["", *_draw(report), "", *format_found(report)]
+    verdict = conclude([report.verdict for report in reports])
     cases = sum(report.cases for report in reports)
     seconds = sum(report.seconds for report in reports)
-    return [*lines, "", f"{worst}: {count(cases, 'case')} in {seconds:.1f} s"]
+    return [*lines, "", f"{verdict}: {count(cases, 'case')} in {seconds:.1f} s"]
+
+
+def format_found(report: ExitReport) -> list[str]:
+    """Return what a machine has shown, without the table: in few words, then the failures."""
+    lines = _summarize(report)
+    for failed in report.failures[:SHOWN_FAILURES]:
+        lines += ["", *format_report(failed.report).splitlines()]
+    return [*lines, *(f"problem: {problem}" for problem in report.problems[:SHOWN_FAILURES])]
 
 
 def _draw(report: ExitReport) -> list[str]:

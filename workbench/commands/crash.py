@@ -9,7 +9,7 @@ import typer
 from conformance.environment import describe_versions
 from crash_harness.exit_report import CaseName, ExitReport, UnknownName
 from crash_harness.exits import run_exits
-from model.checking.explore import Verdict
+from model.checking.verdicts import conclude
 from workbench.crash_report import build_exit_values, format_exits
 from workbench.exit_codes import EXIT_CODES
 from workbench.profiles import MACHINES, Profile
@@ -66,14 +66,6 @@ def crash(
     else:
         typer.echo("\n".join(format_exits(reports)))
     raise typer.Exit(EXIT_CODES[conclude([report.verdict for report in reports])])
-
-
-def conclude(verdicts: list[Verdict]) -> Verdict:
-    """Return the one verdict: a failure outweighs all, and undetermined never passes."""
-    for verdict in (Verdict.FAIL, Verdict.UNDETERMINED):
-        if verdict in verdicts:
-            return verdict
-    return Verdict.PASS
 
 
 def _choose_machines(machine: str | None, case: str | None) -> tuple[str, ...]:
