@@ -79,7 +79,7 @@ def an_admit_is_decided_in_order(
     if outcome is not expected:
         return (
             f"{action} was {outcome}, and should be {expected}: known under this id is "
-            f"{in_words(known)}; outstanding are {len(store)} records with {store_bytes} bytes, "
+            f"{in_words(known)}; outstanding: {len(store)} with {store_bytes} bytes, "
             f"of this tenant {len(tenant)} with {tenant_bytes} bytes; the store has {limits}"
         )
     return None
