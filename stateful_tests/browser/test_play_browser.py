@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page
+from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect
 
 from stateful_tests.browser.conftest import SIZES
 from stateful_tests.browser.looks import PICTURES, find_jumps, list_unnamed
@@ -13,7 +13,11 @@ MOST_KEYS = 120
 TIMEOUT_MILLISECONDS = 20_000
 TEXT_CONTRAST = 4.5
 
-FOCUSED = "() => document.activeElement.innerText || document.activeElement.ariaLabel || ''"
+FOCUSED = """() => {
+  const focused = document.activeElement;
+  if (!focused || focused === document.body) return "";
+  return focused.innerText || focused.ariaLabel || "";
+}"""
 HAS_OUTLINE = "() => getComputedStyle(document.activeElement).outlineStyle !== 'none'"
 OPEN_ALL = "() => document.querySelectorAll('details').forEach((each) => { each.open = true; })"
 IS_TOO_WIDE = "() => document.documentElement.scrollWidth > window.innerWidth"
@@ -80,13 +84,24 @@ def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
     assert complaints == []
 
 
+def find_steps(page: Page) -> Locator:
+    """Find the steps of the trace that the page shows."""
+    return page.locator("ol.trace > li")
+
+
 def read_steps(page: Page) -> list[str]:
-    """Return the trace as the page shows it."""
-    return page.locator("ol.trace > li").all_inner_texts()
+    """Return the trace as the page shows it, once the page is all there."""
+    page.wait_for_load_state()
+    return find_steps(page).all_inner_texts()
 
 
 def press_until(page: Page, key: str, text: str) -> None:
-    """Press a key until the focus, which must be seen, is on something that has this text."""
+    """Press a key until the focus, which must be seen, is on something that has this text.
+
+    Where nothing has the focus, the page itself is the active element, and it has every text:
+    a key that falls into a page that is still loading must not be taken for one that arrived.
+    """
+    page.wait_for_load_state()
     for _ in range(MOST_KEYS):
         page.keyboard.press(key)
         if text in page.evaluate(FOCUSED):
@@ -165,7 +180,8 @@ def test_take_me_to_a_case_and_run_a_mutant_beside(page: Page, server: Server) -
     assert page.get_by_role("heading", name="The mutant", exact=True).is_visible()
 
     page.get_by_role("link", name="Without the mutant").click()
-    assert page.get_by_role("heading", name="The mutant", exact=True).count() == 0
+    expect(page.get_by_role("heading", name="The mutant", exact=True)).to_have_count(0)
+    page.wait_for_load_state()
     page.get_by_label("A case, by the shortest way").select_option("cancel_unstarted cancelled")
     page.get_by_role("button", name="Go").click()
     page.wait_for_selector(".outcome:text-is('cancelled')")
@@ -189,10 +205,10 @@ def test_a_link_of_the_trace_goes_back_in_time(page: Page, server: Server) -> No
     whole = read_steps(page)
 
     page.locator("ol.trace a").first.click()
-    assert read_steps(page) == whole[:1]
+    expect(find_steps(page)).to_have_text(whole[:1], use_inner_text=True)
 
     page.go_back()
-    assert read_steps(page) == whole
+    expect(find_steps(page)).to_have_text(whole, use_inner_text=True)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

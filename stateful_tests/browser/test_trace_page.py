@@ -203,6 +203,7 @@ def test_a_history_is_stepped_through_along_its_bars(
         assert find_current(page) == f"call-{number}"
         page.keyboard.press("ArrowRight")
     page.locator(".chart a").nth(1).click()
+    page.wait_for_selector("#call-2.current")
     assert find_current(page) == "call-2"
     assert page.evaluate(OVERFLOW) <= 0
     assert page.evaluate(FAINT) == []
