@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.run_end import begin_run
 from workbench.extras import explain_missing
 from workbench.output import open_streams
-from workbench.stray_exits import fail_on_stray_exit
+from workbench.stray_exits import fail_on_leaving, fail_on_stray_exit
 
 if TYPE_CHECKING:
     import typer
@@ -90,6 +90,7 @@ def make_placeholder(error: ModuleNotFoundError) -> Callable[[], None]:
 def main() -> None:
     """Run the command that the arguments ask for; one that lacks a package is wrong usage."""
     begin_run()
+    fail_on_leaving()
     open_streams()
     asked = sys.argv[1] if len(sys.argv) > 1 else ""
     try:

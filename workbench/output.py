@@ -2,10 +2,15 @@
 
 `admit-one … | head -1` is no failed check. Where nobody reads any more the run ends at once, with
 the code that a shell gives to a program that a closed pipe has ended.
+
+Standard output is for the report alone: a reader of JSON can't tell what an implementation prints.
 """
 
+import contextlib
 import io
+import os
 import sys
+from collections.abc import Iterator
 
 from conformance.run_end import UNREAD, end_run
 
@@ -46,3 +51,20 @@ def open_streams() -> None:
         )
     if isinstance(sys.stderr, io.TextIOWrapper):
         sys.stderr.reconfigure(encoding="utf-8", errors=UNENCODABLE)
+
+
+@contextlib.contextmanager
+def kept_for_the_report() -> Iterator[None]:
+    """Send what the code under test prints, in this process and in those it starts, to the errors.
+
+    Where standard output or standard error is closed only what Python writes is sent there.
+    """
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError, AttributeError):  # closed: no descriptor, or no stream
+            sys.stdout.flush()
+            kept = os.dup(1)
+            stack.callback(os.close, kept)
+            os.dup2(2, 1)
+            stack.callback(os.dup2, kept, 1)
+        stack.enter_context(contextlib.redirect_stdout(sys.stderr))
+        yield

@@ -1,13 +1,15 @@
 """A program that the code under test has ended has no verdict, whatever exit code was asked for."""
 
 import functools
+import os
 import sys
 import traceback
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import NoReturn, ParamSpec, TypeVar
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
+NO_VERDICT = "The code under test has ended the program: there is no verdict."
 
 
 def fail_on_stray_exit(call: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
@@ -22,7 +24,26 @@ def fail_on_stray_exit(call: Callable[Parameters, Result]) -> Callable[Parameter
             return call(*arguments, **options)
         except SystemExit as error:
             traceback.print_exc()
-            sys.stderr.write("The code under test has ended the program: there is no verdict.\n")
+            sys.stderr.write(f"{NO_VERDICT}\n")
             raise SystemExit(1) from error
 
     return watched_call
+
+
+def fail_on_leaving() -> None:
+    """Make `os._exit`, where this very process calls it, end it with 1, whatever code it asks for.
+
+    Commands that run an implementation in their own process have no other one that could tell.
+    What the process forks may leave as it likes: those who die are watched by those who fork them.
+    """
+    leave, watched = os._exit, os.getpid()
+
+    def leave_if_forked(status: int) -> NoReturn:
+        if os.getpid() != watched:
+            leave(status)
+        traceback.print_stack()
+        sys.stderr.write(f"{NO_VERDICT}\n")
+        sys.stderr.flush()
+        leave(1)
+
+    os._exit = leave_if_forked

@@ -12,6 +12,7 @@ from crash_harness.exits import run_exits
 from model.checking.verdicts import conclude
 from workbench.crash_report import build_exit_values, format_exits
 from workbench.exit_codes import EXIT_CODES
+from workbench.output import kept_for_the_report
 from workbench.profiles import MACHINES, Profile
 from workbench.progress import progress_bar
 
@@ -81,7 +82,7 @@ def _run(machines: tuple[str, ...], **options: Any) -> list[ExitReport]:
     reports = []
     unknown = []
     for machine in machines:
-        with progress_bar(f"starts of {machine}") as advance:
+        with kept_for_the_report(), progress_bar(f"starts of {machine}") as advance:
             try:
                 reports.append(
                     run_exits(machine, progress=lambda done, _: advance(done), **options)

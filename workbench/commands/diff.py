@@ -1,9 +1,7 @@
 """`admit-one diff`: the shortest traces on which two versions of a protocol part."""
 
-import contextlib
 import json
 import shlex
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from enum import StrEnum
@@ -25,6 +23,7 @@ from conformance.versions import (
 from model.checking.explore import Verdict
 from model.scopes import MACHINES, SCOPES
 from workbench.exit_codes import EXIT_CODES
+from workbench.output import kept_for_the_report
 from workbench.progress import progress_bar
 from workbench.tables import count
 from workbench.wrong_usage import say_reason
@@ -74,7 +73,7 @@ def diff(
             raise typer.BadParameter(f"there is no scope {scope!r} of a machine {name!r}")
     allowed = _read_allowed(allow)
     try:
-        with open_version(revision, ROOT) as version, contextlib.redirect_stdout(sys.stderr):
+        with open_version(revision, ROOT) as version, kept_for_the_report():
             comparisons = list(_compare(version, machines, scope, subject, budget))
     except VersionError as error:
         raise typer.BadParameter(str(error)) from error

@@ -20,6 +20,7 @@ from crash_harness.scenarios_stage import FieldDifference
 from model.checking.explore import Verdict
 from model.machine import in_words
 from workbench.exit_codes import EXIT_CODES
+from workbench.output import kept_for_the_report
 from workbench.progress import progress_bar
 
 
@@ -44,7 +45,7 @@ def experiment(
     for name in chosen:
         if name not in SCENARIOS:
             raise typer.BadParameter(f"no scenario {name!r}; there are {', '.join(SCENARIOS)}")
-    with progress_bar("scenarios", len(chosen)) as advance:
+    with kept_for_the_report(), progress_bar("scenarios", len(chosen)) as advance:
         report = check_scenarios(names=chosen if scenario else None, progress=advance)
     verdict = report.run.verdict if write else report.verdict
     if as_json:

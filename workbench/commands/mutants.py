@@ -35,6 +35,7 @@ from conformance.mutants.page import (
     judge,
 )
 from workbench.exit_codes import EXIT_CODES
+from workbench.output import kept_for_the_report
 from workbench.progress import progress_bar
 from workbench.tables import format_table
 
@@ -160,7 +161,7 @@ def _run(
 ) -> list[Cell]:
     trials = make_controls(entries)
     trials += plan_trials(chosen, entries, range(seeds), takes_time=takes_time)
-    with progress_bar("mutants", len(trials)) as advance:
+    with kept_for_the_report(), progress_bar("mutants", len(trials)) as advance:
         results = list(
             run_trials(trials, workers=workers, limit_seconds=limit_seconds, progress=advance)
         )

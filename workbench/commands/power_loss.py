@@ -21,6 +21,7 @@ from model.checking.verdicts import conclude
 from model.scopes import MACHINES
 from workbench.check import Finding
 from workbench.exit_codes import EXIT_CODES
+from workbench.output import kept_for_the_report
 from workbench.profiles import Profile
 from workbench.progress import progress_bar
 from workbench.tables import count, format_table
@@ -83,7 +84,7 @@ def power_loss(
         raise typer.BadParameter(f"no storage {storage!r}; there are {', '.join(PROFILES)}")
     reports = []
     for name in MACHINES if machine is None else (machine,):
-        with progress_bar(f"{name}, distinct states") as advance:
+        with kept_for_the_report(), progress_bar(f"{name}, distinct states") as advance:
             report = run_power_loss(
                 name,
                 profile,

@@ -18,6 +18,7 @@ from crash_harness.contests import (
 )
 from model.checking.explore import Verdict
 from workbench.exit_codes import EXIT_CODES
+from workbench.output import kept_for_the_report
 from workbench.profiles import MACHINES, Profile
 from workbench.progress import progress_bar
 from workbench.tables import format_table
@@ -70,7 +71,8 @@ def race(
         chosen = select_contests(contest)
     except LookupError as error:
         raise typer.BadParameter(str(error)) from error
-    with progress_bar("repetitions", len(chosen) * REPETITIONS[profile]) as advance:
+    total = len(chosen) * REPETITIONS[profile]
+    with kept_for_the_report(), progress_bar("repetitions", total) as advance:
         report = run_contests(profile, seed=seed, names=contest, progress=advance)
     if as_json:
         typer.echo(json.dumps(build_race_values(report), indent=2, ensure_ascii=False))
@@ -99,9 +101,11 @@ def race_otherwise(
         except (ValueError, LookupError) as error:
             raise typer.BadParameter(f"{judged}: {error}") from error
     elif with_schedules:
-        verdict, values, lines = interleavings.race_schedules(machines, profile, seed)
+        with kept_for_the_report():
+            verdict, values, lines = interleavings.race_schedules(machines, profile, seed)
     else:
-        verdict, values, lines = interleavings.race_histories(machines, profile, seed)
+        with kept_for_the_report():
+            verdict, values, lines = interleavings.race_histories(machines, profile, seed)
     if as_json:
         typer.echo(json.dumps(values, indent=2, ensure_ascii=False))
     else:

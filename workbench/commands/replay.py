@@ -4,7 +4,7 @@ import json
 import shlex
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,6 +25,7 @@ from model.checking.trace_shapes import TraceFormatError
 from model.checking.trace_text import format_report
 from model.checking.trace_words import count, make_printable
 from model.machine import Word
+from workbench.output import kept_for_the_report
 
 MOST_FILE_BYTES = 64 * 1024 * 1024
 EXIT_CODES = {ReplayVerdict.SAME: 0, ReplayVerdict.DIFFERS: 1}
@@ -61,7 +62,7 @@ def replay(
         if subject == MODEL:
             replayed = run_on_model(report.trace)
         else:
-            with redirect_stdout(sys.stderr):  # standard output is for the report
+            with kept_for_the_report():
                 replayed = run_on_sqlite(report.trace, mutant)
     except ReplayImpossible as error:
         raise typer.BadParameter(

@@ -19,6 +19,7 @@ from model.checking.trace_pytest import NotExportable, format_pytest
 from model.checking.trace_report import TraceReport, from_violation
 from model.checking.trace_text import format_report
 from model.machine import Word
+from workbench.output import kept_for_the_report
 
 DEFAULT_SEED = 1
 
@@ -64,7 +65,8 @@ def trace(
         raise typer.BadParameter(f"{name} changes {side}, and {chosen} does not look there")
     repeat = shlex.join(["admit-one", "trace", name] + ["--engine", chosen] * (engine is not None))
     try:
-        report = FINDERS[chosen](mutant, repeat, seed)
+        with kept_for_the_report():
+            report = FINDERS[chosen](mutant, repeat, seed)
     except Survived as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(1) from error
