@@ -236,7 +236,7 @@ PRINTING = "import os; print('said'); os.write(1, b'written')"
     ids=" ".join,
 )
 def test_standard_output_has_the_report_alone(arguments: Sequence[str], tmp_path: Path) -> None:
-    """What an implementation prints, or writes past Python, is among the errors: JSON stays JSON."""
+    """What an implementation prints, or writes past Python, is among the errors: JSON is JSON."""
     folder = plant(tmp_path, PRINTING)
 
     done = run_command(folder, *arguments, "--json")

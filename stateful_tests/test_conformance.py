@@ -249,6 +249,23 @@ def test_a_tenant_whose_bytes_are_not_added_up_is_found() -> None:
     assert len(sums.found[0].trace) == 2
 
 
+@pytest.mark.parametrize("operator", ["*", "**", "<<", "|", "^"])
+def test_a_tenant_whose_bytes_are_combined_otherwise_is_found(operator: str) -> None:
+    """Nothing but a sum has the answers of SUMS, whose sizes are 0, 1 and the tenant's limit."""
+    change = Change(
+        "impl/sqlite/admission_store.py",
+        "tenant_bytes + size > limits.tenant_bytes",
+        f"(tenant_bytes {operator} size) > limits.tenant_bytes",
+    )
+    changed = load_changed_implementation([change])
+
+    sums = check_exhaustively("admission", SCOPES["admission"]["SUMS"], implementation=changed)
+
+    assert sums.verdict is Verdict.FAIL
+    divergence = sums.found[0].divergence
+    assert {divergence.expected, divergence.found} == {"accepted", "tenant_full"}
+
+
 def test_a_tenant_whose_slots_are_counted_twice_is_found() -> None:
     """Twice the count differs from one more than it where a third record fits."""
     change = Change(
