@@ -46,8 +46,8 @@ def calls_stay_within_spent_and_spent_within_the_cap(state: State) -> str | None
         calls = count_calls(state, ledger.name or ledger.file, intent.intent_id)
         if not calls <= intent.spent <= intent.cap:
             return (
-                f"{intent.intent_id} in ledger {ledger.file} has cap {intent.cap} and spent "
-                f"{intent.spent}, and has entered the receiver {calls} times"
+                f"{intent.intent_id} in ledger {ledger.file} has calls {calls}, "
+                f"spent {intent.spent} and cap {intent.cap}"
             )
     return None
 

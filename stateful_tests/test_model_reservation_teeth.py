@@ -79,7 +79,7 @@ def _calls(*seqs: int, effects: tuple[Effect, ...] = ()) -> Receiver:
 INVARIANT_EXAMPLES: dict[str, tuple[State, str]] = {
     "calls_stay_within_spent_and_spent_within_the_cap": (
         _world(replace(TWICE, cap=1)),
-        "i in ledger L has cap 1 and spent 2, and has entered the receiver 0 times",
+        "i in ledger L has calls 0, spent 2 and cap 1",
     ),
     "every_call_has_an_intent": (_world(receiver=_calls(1)), "intent_id i, seq 1) was entered"),
     "reservations_are_numbered_up_to_spent": (

@@ -189,6 +189,18 @@ REASONS = (
         operator="ReplaceComparisonOperator_Eq_GtE",
     ),
     Reason(
+        "no generation is above the last one, which is what A16 and the schema say",
+        edit=r"^-    if generation >= NUMBER_MAX:$",
+        file=STORES,
+        operator="ReplaceComparisonOperator_GtE_Eq",
+    ),
+    Reason(
+        "an earlier tick was refused before, and an equal one stores the clock that is stored",
+        edit=r"^-        if now > clock:$",
+        file=STORES,
+        operator="ReplaceComparisonOperator_Gt_(GtE|NotEq)",
+    ),
+    Reason(
         "of two words it is the greater one",
         edit=r"^-.* (==|is) Safety\.NON_IDEMPOTENT|^-.* is NON_IDEMPOTENT",
         operator=r"ReplaceComparisonOperator_(Eq|Is)_GtE",
