@@ -195,10 +195,16 @@ REASONS = (
         operator="ReplaceComparisonOperator_GtE_Eq",
     ),
     Reason(
+        "an update has changed a number of rows, and none is below zero",
+        edit=r"^-            if (completed|updated)\.rowcount == 0:$",
+        file=STORES,
+        operator="ReplaceComparisonOperator_Eq_LtE",
+    ),
+    Reason(
         "an earlier tick was refused before, and an equal one stores the clock that is stored",
         edit=r"^-        if now > clock:$",
         file=STORES,
-        operator="ReplaceComparisonOperator_Gt_(GtE|NotEq)",
+        operator="ReplaceComparisonOperator_Gt_(GtE|IsNot|NotEq)",
     ),
     Reason(
         "of two words it is the greater one",
