@@ -17,7 +17,8 @@ from conformance.difference_of_properties import list_changed_properties
 from conformance.subject import ENDINGS
 from conformance.versions import plain
 from model.checking.trace import Trace
-from model.checking.trace_text import NARRATORS, describe_start
+from model.checking.trace_explanation import NARRATORS
+from model.checking.trace_text import describe_start
 from model.machine import action_name, outcome_name
 from model.scopes import MACHINES
 

@@ -31,8 +31,9 @@ from conformance.sqlite import make_subject
 from conformance.subject import Divergence, Subject, Unreadable, describe_error
 from model.admission_vocabulary import Tick
 from model.checking.trace import UNKNOWN, CrashPoint, Ending, Observed, Trace, TraceStep
+from model.checking.trace_explanation import NARRATORS, describe_outcome
 from model.checking.trace_report import Failure, TraceReport
-from model.checking.trace_text import NARRATORS, describe_outcome, format_report
+from model.checking.trace_text import format_report
 from model.checking.trace_words import count, describe_changes
 from model.machine import Machine
 from model.reservation_vocabulary import Answer

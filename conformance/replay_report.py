@@ -12,8 +12,8 @@ from conformance.exhaustive import Found
 from conformance.lockstep import find_broken
 from conformance.subject import BrokenProperty, Divergence
 from model.checking.trace import Observed, Trace, TraceStep
+from model.checking.trace_explanation import NARRATORS, describe_outcome
 from model.checking.trace_report import Failure, TraceReport
-from model.checking.trace_text import NARRATORS, describe_outcome
 from model.checking.trace_words import describe_changes, describe_differences, tell_apart
 from model.machine import Machine
 from model.scopes import MACHINES

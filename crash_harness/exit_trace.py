@@ -13,8 +13,8 @@ from crash_harness.cases import Search
 from crash_harness.examine import Crashed, RawFailure
 from crash_harness.exit_report import FailedCase
 from model.checking.trace import UNKNOWN, CrashPoint, Ending, Observed, Trace, TraceStep
+from model.checking.trace_explanation import NARRATORS
 from model.checking.trace_report import Failure, TraceReport
-from model.checking.trace_text import NARRATORS
 from model.checking.trace_words import describe_changes, describe_differences
 from model.reservation_vocabulary import State, find_worker, put_hand
 

@@ -7,6 +7,7 @@ import pytest
 from conformance.changed_source import load_changed_implementation
 from conformance.implementation import Implementation
 from conformance.mutants.catalogue import find_mutant
+from crash_harness.schedules.as_trace import build_report
 from crash_harness.schedules.engine import find_failure, run_schedules
 from crash_harness.schedules.failure import (
     ScheduleFailure,
@@ -17,6 +18,7 @@ from crash_harness.schedules.failure import (
 from crash_harness.schedules.single import explore_scene
 from model.admission_vocabulary import Admit, Claim, Init
 from model.checking.explore import Verdict
+from model.checking.trace_text import format_report
 from model.reservation_vocabulary import (
     IDEMPOTENT,
     NON_IDEMPOTENT,
@@ -120,8 +122,17 @@ def test_a_permit_handed_out_before_the_commit_is_seen_by_the_observer() -> None
 
     failure = kill("reservation", ONE_UNIT, (Attempt("a", "i1"), Reserve("b", "i1")), changed)
 
-    assert failure.problems[0].kind == "calls_stay_within_spent_and_spent_within_the_cap"
+    problem = failure.problems[0]
+    assert problem.kind == "calls_stay_within_spent_and_spent_within_the_cap"
     assert failure.switches == 1
+    assert problem.turn is not None
+    assert [turn.statement for turn in failure.turns[problem.turn - 2 : problem.turn]] == [
+        "insert into call (ledger, intent_id, seq) values (:ledger, :intent_id, :seq)",
+        "commit",
+    ]
+    text = format_report(build_report(failure, "again"))
+    assert f"False after turn {problem.turn}: i1 in ledger L1 has calls 1, spent 0" in text
+    assert f"Turn {problem.turn}, commit of step " in text
 
 
 def test_an_exit_at_a_turn_finds_a_call_without_a_reservation() -> None:

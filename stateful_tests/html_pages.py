@@ -259,7 +259,8 @@ def make_schedule() -> TraceReport:
         Turn(3, "begin immediate"),
     )
     trace = replace(trace, steps=(*trace.steps, *together), schedule=turns)
-    return TraceReport(trace, "admit-one race", (), VERSIONS)
+    failure = Failure("schedule", "no_gap", "Nothing is half done.", "r1 has no task", turn=4)
+    return TraceReport(trace, "admit-one race", (failure,), VERSIONS)
 
 
 def make_hostile() -> TraceReport:

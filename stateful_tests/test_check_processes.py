@@ -23,11 +23,11 @@ from model.admission_vocabulary import CancelUnstarted, Claim
 from model.checking.explore import Verdict
 from model.scopes import MACHINES, SCOPES
 from stateful_tests.project_copies import copy_project, run_command, run_verify
-from workbench.stray_exits import NO_VERDICT
 
 STORE = "impl/sqlite/admission_store.py"
 CANCEL = "    def cancel_unstarted(self, request_id: str) -> CancelOutcome:\n"
 TINY = SCOPES["admission"]["TINY"]
+NO_VERDICT = "The code under test has ended the program: there is no verdict."
 OLD_STORE = MACHINES["admission"].initial_states(TINY)[1]
 CHECKS = """
 import os, subprocess, sys

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from model.checking.trace import UNKNOWN
-from model.checking.trace_text import NARRATORS
+from model.checking.trace_explanation import NARRATORS
 from stateful_tests.html_pages import Page, make_false_history, parse_page, write_history
 
 HISTORY = make_false_history()

@@ -13,14 +13,10 @@ from pathlib import Path
 import pytest
 
 from model.checking.trace import Ending
+from model.checking.trace_explanation import NARRATORS, describe_outcome, explain
 from model.checking.trace_json import encode_report
 from model.checking.trace_mermaid import format_mermaid
-from model.checking.trace_text import (
-    NARRATORS,
-    describe_outcome,
-    describe_state_change,
-    explain,
-)
+from model.checking.trace_text import describe_state_change
 from model.checking.trace_words import make_printable
 from stateful_tests.html_pages import (
     ROOT,
@@ -160,6 +156,19 @@ def test_turns_stand_in_the_lanes_of_their_callers(pages: dict[str, str]) -> Non
     assert "caller 1, step 2" in page.text
     assert len(page.find("rect", "turn")) == 5
     assert len(page.find("rect", "held")) == 1
+
+
+def test_what_is_false_between_two_turns_stands_there(pages: dict[str, str]) -> None:
+    """The turn after which another connection reads it says so, to the eye and to the ear."""
+    page = parse_page(pages["schedule"])
+
+    assert "False after turn 4 r1 has no task" in page.text
+    assert "Turn 4, commit of step 2, makes that durable" in page.text
+    assert "caller 1, step 2 commit ✗ r1 has no task" in page.text
+    said = {each["id"]: each["data-said"] or "" for each in page.find("li", "turn")}
+    assert [anchor for anchor in said if "False after it: r1 has no task." in said[anchor]] == [
+        "turn-4"
+    ]
 
 
 # ── It loads nothing and obeys nothing ────────────────────────────────────────────────────

@@ -12,7 +12,7 @@ import pytest
 
 from conformance.mutants.catalogue import MUTANTS
 from model.checking.explore import explore
-from model.checking.trace_text import describe_outcome
+from model.checking.trace_explanation import describe_outcome
 from model.machine import action_name, outcome_name, property_sentence
 from model.scopes import MACHINES, SCOPES
 from stateful_tests.play_server import (

@@ -15,12 +15,13 @@ import conformance.sqlite
 from conformance.implementation import Implementation
 from model.admission_vocabulary import QUEUED, Limits, Record, State
 from model.checking.trace import UNKNOWN, CrashPoint, Ending, Trace, TraceStep, Turn
+from model.checking.trace_explanation import NARRATORS
 from model.checking.trace_itf import dump_itf, from_itf, read_value, to_itf, write_value
 from model.checking.trace_mermaid import format_mermaid
 from model.checking.trace_pytest import NotExportable, format_pytest
 from model.checking.trace_report import TraceReport
 from model.checking.trace_shapes import VOCABULARIES, TraceFormatError, find_shape
-from model.checking.trace_text import NARRATORS, format_report
+from model.checking.trace_text import format_report
 from model.checking.trace_words import describe_changes, describe_differences, list_state
 from model.machine import outcome_name
 from model.scopes import MACHINES, SCOPES

@@ -62,7 +62,8 @@ def crashed_report() -> TraceReport:
     )
     schedule = (Turn(1, "begin immediate"), Turn(2, "begin immediate", "blocked"))
     trace = Trace(example.trace.machine, "TINY", example.trace.initial, steps, schedule)
-    return TraceReport(trace, "admit-one crash", example.failures, VERSIONS)
+    failures = tuple(replace(each, turn=2) for each in example.failures)
+    return TraceReport(trace, "admit-one crash", failures, VERSIONS)
 
 
 REPORTS = {**list_reports(), "everything": crashed_report()}
@@ -189,6 +190,7 @@ def _at(*path: str | int) -> Callable[[Any, Any], None]:
         ),
         (_at("trace", "schedule"), [{"step": 9, "statement": ""}], "schedule[0].step", "no step 9"),
         (_at("failures", 0, "kind"), None, "failures[0].kind", "expected a string"),
+        (_at("failures", 0, "turn"), 1, "failures[0].turn", "no turn 1"),
     ],
 )
 def test_a_wrong_value_is_refused_with_its_place(

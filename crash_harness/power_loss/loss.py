@@ -16,9 +16,9 @@ from crash_harness.power_loss.meaning import describe_event, name_pages
 from crash_harness.power_loss.recording import Moment, Recording
 from crash_harness.power_loss.storage import FIRST_PART, KEPT, LOST, Choice, Image, Pending
 from model.checking.trace import UNKNOWN, CrashPoint, Ending, Observed, Trace, TraceStep
+from model.checking.trace_explanation import NARRATORS
 from model.checking.trace_report import Failure as ReportedFailure
 from model.checking.trace_report import TraceReport
-from model.checking.trace_text import NARRATORS
 from model.checking.trace_words import count, describe_differences
 from model.machine import action_name
 

@@ -7,7 +7,7 @@ from typing import Any
 from crash_harness.power_loss.recording import Recording, forget_hands
 from crash_harness.power_loss.workloads import Checkpoint, Start, Workshop
 from model.admission_vocabulary import Init
-from model.checking.trace_text import NARRATORS
+from model.checking.trace_explanation import NARRATORS
 from model.reservation_vocabulary import Crash, InitLedger, InitReceiver
 
 CHECKPOINT_MODES = ("passive", "full", "restart", "truncate")

@@ -83,7 +83,7 @@ def _find_crash(failure: ScheduleFailure, number: int) -> CrashPoint | None:
 
 def build_report(failure: ScheduleFailure, repeat: str) -> TraceReport:
     """Return a failing schedule as a report."""
-    failures = tuple(Failure(KIND, p.kind, p.sentence, p.clause) for p in failure.problems)
+    failures = tuple(Failure(KIND, p.kind, p.sentence, p.clause, p.turn) for p in failure.problems)
     return TraceReport(build_trace(failure), repeat, failures)
 
 

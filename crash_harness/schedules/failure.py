@@ -143,7 +143,8 @@ def format_failure(failure: ScheduleFailure, repeat: str = "") -> list[str]:
     """Return a failing schedule as lines: what is wrong, then a column for each operation."""
     lines = []
     for problem in failure.problems:
-        lines += [f"FAIL: {problem.kind}", f"  {problem.sentence}", f"  {problem.clause}"]
+        when = "" if problem.turn is None else f"after turn {problem.turn}: "
+        lines += [f"FAIL: {problem.kind}", f"  {problem.sentence}", f"  {when}{problem.clause}"]
     scene = failure.scene
     lines += ["", f"{scene.machine}, from {scene.initial}"[:400]]
     lines += [f"  before: {action}" for action in scene.setup]

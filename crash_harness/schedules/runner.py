@@ -79,11 +79,15 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong with a schedule: a kind, the sentence that is broken, and the clause."""
+    """What is wrong with a schedule: a kind, the sentence that is broken, and the clause.
+
+    `turn` is the one after which the observer read it, from 1; None for what is wrong at the end.
+    """
 
     kind: str
     sentence: str
     clause: str
+    turn: int | None = None
 
 
 @dataclass(slots=True)
@@ -230,28 +234,29 @@ class Runner:
 
     def _observe(self, run: Run, active: Sequence[Lane]) -> None:
         """Read the state and evaluate the invariants, each broken one once."""
-        state = self._read(run)
+        turn = len(run.turns)
+        state = self._read(run, turn)
         if state is None:
             return
         actions = run.scene.actions
         busy = [find_worker_name(actions[each.number - 1]) for each in active if not each.is_over]
         state = lose_hands(run.scene.machine, state, tuple(name for name in busy if name))
-        self._check_invariants(run, state)
+        self._check_invariants(run, state, turn)
 
-    def _check_invariants(self, run: Run, state: Any) -> None:
+    def _check_invariants(self, run: Run, state: Any, turn: int | None = None) -> None:
         for check in self.stage.machine.invariants:
             clause = check(state)
             if clause is not None:
-                problem = Problem(check.__name__, property_sentence(check), clause)
+                problem = Problem(check.__name__, property_sentence(check), clause, turn)
                 if all(known.kind != problem.kind for known in run.problems):
                     run.problems.append(problem)
 
-    def _read(self, run: Run) -> Any:
+    def _read(self, run: Run, turn: int | None = None) -> Any:
         try:
             return self.stage.subject.observe()
         except Unreadable as error:
             sentence = "The durable rows are always those of a state of the specification."
-            run.problems.append(Problem("unreadable", sentence, str(error)))
+            run.problems.append(Problem("unreadable", sentence, str(error), turn))
             return None
 
     def _observe_end(self, run: Run, lanes: Sequence[Lane]) -> None:

@@ -11,6 +11,7 @@ There is no `loop` key: our traces end.
 import json
 from typing import Any
 
+from model.checking.trace_explanation import NARRATORS
 from model.checking.trace_json import decode, decode_report, encode, encode_report, has_shape
 from model.checking.trace_report import TraceReport
 from model.checking.trace_shapes import (
@@ -25,7 +26,7 @@ from model.checking.trace_shapes import (
     find_shape,
     join_place,
 )
-from model.checking.trace_text import NARRATORS, say_answer
+from model.checking.trace_text import say_answer
 
 DESCRIPTION = "https://apalache-mc.org/docs/adr/015adr-trace.html"
 NOT_OBSERVED = {"#unserializable": "nobody looked at the state here"}

@@ -71,7 +71,7 @@ def find_report_shape(machine: str) -> Fields:
     report = find_fields(
         TraceReport,
         trace=with_defaults(trace),
-        failures=Items(tuple, find_fields(Failure)),
+        failures=Items(tuple, with_defaults(find_fields(Failure))),
         versions=find_fields(Versions),
     )
     return with_defaults(report)
@@ -99,6 +99,9 @@ def decode_report(values: Any) -> TraceReport:
         if not 1 <= turn.step <= len(report.trace):
             place = f"trace.schedule[{number}].step"
             raise TraceFormatError(place, f"there is no step {turn.step}")
+    for number, failure in enumerate(report.failures):
+        if failure.turn is not None and not 1 <= failure.turn <= len(report.trace.schedule):
+            raise TraceFormatError(f"failures[{number}].turn", f"there is no turn {failure.turn}")
     return report
 
 

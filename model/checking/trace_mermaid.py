@@ -6,13 +6,9 @@ It renders where Markdown does: in pull requests, issues and documentation.
 from collections.abc import Mapping, Sequence
 
 from model.checking.trace import ANY, NoAnswer, Trace
+from model.checking.trace_explanation import NARRATORS, find_mistake
 from model.checking.trace_report import TraceReport
-from model.checking.trace_text import (
-    NARRATORS,
-    describe_state_change,
-    find_mistake,
-    say_answer,
-)
+from model.checking.trace_text import describe_state_change, say_answer, say_false_after
 from model.checking.trace_words import (
     Hop,
     describe_differences,
@@ -42,7 +38,7 @@ def format_mermaid(report: TraceReport) -> str:
     ]
     for index in range(len(trace)):
         lines += _draw_step(trace, index, hops[index], lanes)
-    lines += _draw_schedule(trace, hops, lanes)
+    lines += _draw_schedule(report, hops, lanes)
     first, *_, last = [*lanes.values()] * 2
     over = f"{first},{last}" if len(lanes) > 1 else first
     for failure in report.failures:
@@ -93,17 +89,16 @@ def _find_wrong(trace: Trace, index: int) -> str | None:
 
 
 def _draw_schedule(
-    trace: Trace, hops: Sequence[tuple[Hop, ...]], lanes: Mapping[str, str]
+    report: TraceReport, hops: Sequence[tuple[Hop, ...]], lanes: Mapping[str, str]
 ) -> list[str]:
-    """Return the turns as notes in the lanes of those who took them."""
-    return [
-        _note(
-            lanes[hops[turn.step - 1][0].caller],
-            f"turn of step {turn.step}: {turn.statement}"
-            + ("" if turn.result == "ran" else f" ({turn.result})"),
-        )
-        for turn in trace.schedule
-    ]
+    """Return the turns as notes in the lanes of those who took them, and what is false then."""
+    lines = []
+    for number, turn in enumerate(report.trace.schedule, start=1):
+        lane = lanes[hops[turn.step - 1][0].caller]
+        result = "" if turn.result == "ran" else f" ({turn.result})"
+        lines.append(_note(lane, f"turn of step {turn.step}: {turn.statement}{result}"))
+        lines += [_note(lane, f"✗ {said}") for said in say_false_after(number, report.failures)]
+    return lines
 
 
 def _note(lane: str, text: str) -> str:

@@ -12,8 +12,9 @@ from enum import Enum
 from typing import Any
 
 from model.checking.trace import Ending, NoAnswer, Trace, TraceStep
+from model.checking.trace_explanation import NARRATORS
 from model.checking.trace_report import TraceReport
-from model.checking.trace_text import NARRATORS, say_answer
+from model.checking.trace_text import say_answer
 from model.checking.trace_words import make_printable
 
 INVARIANT = "invariant"

@@ -20,13 +20,15 @@ class Failure:
 
     `kind` is "invariant", "step property", "conformance" (an implementation parts from the
     model), "replay" (the model is no longer the one that was recorded), or the name of another
-    judge. `name` is the property's, or says what differs.
+    judge. `name` is the property's, or says what differs. `turn` is the turn of the schedule after
+    which another connection read what is false, from 1; None where it is so after the last step.
     """
 
     kind: str
     name: str
     sentence: str
     clause: str
+    turn: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from model.checking.explore import Exploration
+from model.checking.trace_explanation import NARRATORS, describe_outcome
 from model.checking.trace_report import from_violation
-from model.checking.trace_text import NARRATORS, describe_outcome, format_report
+from model.checking.trace_text import format_report
 from model.checking.trace_words import count
 from model.machine import Machine, Scope, property_sentence
 from workbench.html.life_cycle_picture import draw_life_cycle

@@ -6,7 +6,7 @@ from model.checking.explore import Verdict
 from model.checking.history import History, Operation
 from model.checking.linearizability import Linearizability
 from model.checking.trace import UNKNOWN
-from model.checking.trace_text import NARRATORS, describe_outcome
+from model.checking.trace_explanation import NARRATORS, describe_outcome
 from model.checking.trace_words import count
 from workbench.html.markup import NOTHING, Markup, element, join
 from workbench.html.page import build_commands, build_masthead, build_page

@@ -8,17 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from model.checking.trace import UNKNOWN, CrashPoint, Trace, TraceStep, Turn
-from model.checking.trace_text import (
+from model.checking.trace_explanation import (
     NARRATORS,
     RAISED,
-    SEEN_BY_ITSELF,
     Mistake,
-    describe_crash,
     describe_outcome,
-    describe_state_change,
     explain_outcome,
     find_mistake,
 )
+from model.checking.trace_text import SEEN_BY_ITSELF, describe_crash, describe_state_change
 from model.checking.trace_words import (
     Hop,
     Implied,

@@ -4,8 +4,9 @@ Without a script all steps stand there with their states, and a click on a numbe
 """
 
 from model.checking.trace import Trace
+from model.checking.trace_explanation import NARRATORS
 from model.checking.trace_report import TraceReport
-from model.checking.trace_text import NARRATORS, describe_start, title_trace
+from model.checking.trace_text import describe_start, say_false_after, title_trace
 from model.checking.trace_words import join_words
 from workbench.html.markup import NOTHING, Markup, break_name, element, join
 from workbench.html.page import build_commands, build_masthead, build_page
@@ -54,7 +55,7 @@ def format_trace_html(report: TraceReport) -> str:
             "main",
             draw_title(report),
             draw_failures(report),
-            draw_stage(trace, moments, lanes),
+            draw_stage(report, moments, lanes),
             draw_foot(report),
         ),
     ]
@@ -93,8 +94,9 @@ def draw_foot(report: TraceReport) -> Markup:
 # ── The stage: lanes, steps, and the state beside them ────────────────────────────────────
 
 
-def draw_stage(trace: Trace, moments: list[Moment], lanes: Lanes) -> Markup:
+def draw_stage(report: TraceReport, moments: list[Moment], lanes: Lanes) -> Markup:
     """Return the steps in their lanes, and a panel in which the script shows the state."""
+    trace = report.trace
     rows = [draw_start(trace, lanes)]
     gone: frozenset[int] = frozenset()
     for moment in moments:
@@ -111,7 +113,7 @@ def draw_stage(trace: Trace, moments: list[Moment], lanes: Lanes) -> Markup:
             element("h2", "Steps", class_="hidden"),
             draw_heading(lanes),
             steps,
-            *_draw_schedule(trace, moments, lanes, gone),
+            *_draw_schedule(report, moments, lanes, gone),
             class_="score",
         ),
         element("aside", class_="panel", hidden=True, aria_label="The state at the current step"),
@@ -187,9 +189,7 @@ def draw_start(trace: Trace, lanes: Lanes) -> Markup:
 def _draw_row(moment: Moment, picture: Markup, rows: int, *, is_last: bool) -> Markup:
     said = say_moment(moment)
     anchor = f"step-{moment.number}"
-    is_wrong = moment.specified or moment.wrong or moment.found
-    kinds = ["moment", f"rows-{min(rows, MOST_ROWS)}", *["is-wrong"] * bool(is_wrong)]
-    kinds += ["final"] * is_last
+    kinds = ["moment", f"rows-{min(rows, MOST_ROWS)}", *["final"] * is_last]
     pick = draw_pick(anchor, str(moment.number), f"Step {moment.number}")
     return element(
         "li",
@@ -214,9 +214,10 @@ def say_moment(moment: Moment) -> str:
 
 
 def _draw_schedule(
-    trace: Trace, moments: list[Moment], lanes: Lanes, gone: frozenset[int]
+    report: TraceReport, moments: list[Moment], lanes: Lanes, gone: frozenset[int]
 ) -> list[Markup]:
     """Return the turns of operations that ran at the same time, each in its lane."""
+    trace = report.trace
     if not trace.schedule:
         return []
     together = {turn.step for turn in trace.schedule}
@@ -227,8 +228,10 @@ def _draw_schedule(
         rail = draw_turn(lane, lanes, result=turn.result, gone=gone)
         held = "" if turn.result == "ran" else f", {turn.result}"
         said = f"Turn {number}, {lanes.names[lane]}, step {turn.step}: {turn.statement}{held}."
+        false = say_false_after(number, report.failures)
+        said = " ".join([said, *(f"False after it: {each}." for each in false)])
         pick = draw_pick(f"turn-{number}", str(number), f"Turn {number}")
-        words = draw_turn_words(turn, lanes.names[lane], pick)
+        words = draw_turn_words(turn, lanes.names[lane], pick, false)
         rows.append(
             element("li", rail, words, class_="moment turn", id=f"turn-{number}", data_said=said)
         )

@@ -3,12 +3,9 @@
 from collections.abc import Sequence
 
 from model.checking.trace import Trace, Turn
+from model.checking.trace_explanation import explain, say_when
 from model.checking.trace_report import Failure, TraceReport
-from model.checking.trace_text import (
-    explain,
-    say_when,
-    title_failure,
-)
+from model.checking.trace_text import title_failure
 from model.checking.trace_words import tidy_clause
 from workbench.html.markup import NOTHING, Markup, break_name, element, join
 from workbench.html.page import list_items
@@ -50,7 +47,7 @@ def draw_failures(report: TraceReport) -> Markup:
 
 def draw_clause(trace: Trace, failure: Failure) -> Markup:
     """Return the clause that is false, with its values."""
-    when = "Differs" if failure.kind == "conformance" else f"False {say_when(trace)}"
+    when = "Differs" if failure.kind == "conformance" else f"False {say_when(trace, failure)}"
     return element(
         "div",
         element("p", when, class_="label"),
@@ -243,12 +240,13 @@ def _draw_field(field: FieldView, *, is_found: bool) -> Markup:
 # ── A turn ────────────────────────────────────────────────────────────────────────────────
 
 
-def draw_turn_words(turn: Turn, who: str, pick: Markup) -> Markup:
-    """Return the words of a turn: whose it is, and the statement that ran or waited."""
+def draw_turn_words(turn: Turn, who: str, pick: Markup, false: Sequence[str]) -> Markup:
+    """Return the words of a turn: whose it is, the statement, and what is false after it."""
     result = None if turn.result == "ran" else element("span", turn.result, class_="answer held")
     return element(
         "div",
         element("p", pick, element("span", f"{who}, step {turn.step}", class_="who")),
         element("p", element("code", turn.statement), result, class_="statement"),
+        *(element("p", f"✗ {each}", class_="unlike") for each in false),
         class_="words",
     )

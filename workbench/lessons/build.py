@@ -12,7 +12,8 @@ from conformance.changed_source import ROOT
 from conformance.mutants.mutant import Mutant
 from model.admission_vocabulary import ABSENT
 from model.checking.trace import Trace, TraceStep
-from model.checking.trace_text import describe_outcome, explain_outcome, format_steps
+from model.checking.trace_explanation import describe_outcome, explain_outcome
+from model.checking.trace_text import format_steps
 from model.machine import outcome_name, property_sentence
 from model.scopes import MACHINES
 from workbench.lessons.blocks import (

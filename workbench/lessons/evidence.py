@@ -16,9 +16,10 @@ from conformance.mutants.mutant import Mutant
 from conformance.replay_report import from_found
 from model.checking.explore import Exploration, Verdict, explore
 from model.checking.trace import Trace, TraceStep
+from model.checking.trace_explanation import explain
 from model.checking.trace_report import Failure, TraceReport, from_violation
 from model.checking.trace_shapes import VOCABULARIES, adopt, find_fields, find_shape
-from model.checking.trace_text import describe_start, explain, format_steps
+from model.checking.trace_text import describe_start, format_steps
 from model.checking.trace_words import count
 from model.reservation_properties import count_calls
 from model.scopes import MACHINES, SCOPES

@@ -19,8 +19,8 @@ from crash_harness.scenarios_stage import ADMISSION_FILE, Play, Stage
 from model.admission_vocabulary import ABSENT, Admit, Claim, Init, Limits, Resolve, Token
 from model.checking.explore import Verdict
 from model.checking.trace import UNKNOWN, CrashPoint, Ending, Observed, Trace, TraceStep
+from model.checking.trace_explanation import NARRATORS
 from model.checking.trace_report import Failure
-from model.checking.trace_text import NARRATORS
 from model.checking.trace_words import describe_changes, describe_differences
 from model.machine import property_sentence
 from model.reservation_vocabulary import (

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from model.checking.trace_text import NARRATORS
+from model.checking.trace_explanation import NARRATORS
 from model.checking.trace_words import Narrator
 from model.machine import Machine, Scope
 from model.scopes import MACHINES, SCOPES

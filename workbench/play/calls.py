@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from model.checking.trace_text import describe_outcome, explain_outcome
+from model.checking.trace_explanation import describe_outcome, explain_outcome
 from model.machine import action_name, outcome_name, property_sentence
 from workbench.play.address import build_query
 from workbench.play.board import MOST_STEPS, Position, Taken, parts

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from conformance.mutants.mutant import Mutant
-from model.checking.trace_text import describe_outcome, explain_outcome
+from model.checking.trace_explanation import describe_outcome, explain_outcome
 from model.checking.trace_words import describe_changes, describe_differences
 from model.scopes import MACHINES, SCOPES
 from workbench.play import picture_admission, picture_reservation
