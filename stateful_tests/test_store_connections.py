@@ -231,7 +231,7 @@ def test_switching_to_wal_waits_for_another_process_and_not_for_ever(tmp_path: P
                 raise refusals.pop()
             return super().execute(sql, parameters)
 
-    def open_busy(path: Any, /, *, create: bool, busy_timeout_ms: int = 10_000) -> Connection:
+    def open_busy(path: Any, /, *, create: bool, busy_timeout_ms: int = 30) -> Connection:
         pragmas = type(PRAGMAS)(busy_timeout_ms=busy_timeout_ms)
         return connect(
             path, create=create, pragmas=pragmas, driver=lambda uri: Busy(open_database(uri))
@@ -239,9 +239,12 @@ def test_switching_to_wal_waits_for_another_process_and_not_for_ever(tmp_path: P
 
     open_busy(path, create=True, busy_timeout_ms=900).close()
     assert refusals == []
+    refusals = [busy] * 3
+    open_busy(tmp_path / "seconds", create=True, busy_timeout_ms=10_000).close()
+    assert refusals == []
     refusals = [busy] * 1_000_000
     with pytest.raises(sqlite3.OperationalError, match="locked"):
-        open_busy(tmp_path / "other", create=True, busy_timeout_ms=30)
+        open_busy(tmp_path / "other", create=True)
     refusals = [sqlite3.OperationalError("disk I/O error")]
     with pytest.raises(sqlite3.OperationalError, match="I/O"):
         open_busy(tmp_path / "third", create=True)
