@@ -215,6 +215,34 @@ def test_a_commit_that_fails_passes_its_error_and_leaves_no_transaction(tmp_path
     failing.close()
 
 
+def test_an_update_of_no_row_where_one_must_change_commits_nothing(tmp_path: Path) -> None:
+    """Something that is not in the schema holds the row back: the claim fails, and nothing stays.
+
+    A claim that committed all the same would hand out a token of no record.
+    """
+    path = tmp_path / "store"
+    admission.init(path)
+    opened: list[Connection] = []
+
+    def keep(path: Any, /, *, create: bool) -> Connection:
+        opened.append(connect(path, create=create))
+        return opened[0]
+
+    with closing(AdmissionStore(path, connect=keep)) as store:
+        store.admit("r1", "A", "x")
+        before = store.snapshot()
+        opened[0].execute(
+            "create temp trigger hold before update on task begin select raise(ignore); end"
+        )
+
+        with pytest.raises(AssertionError, match="must change 1 row changed 0"):
+            store.claim(7)
+
+        assert store.snapshot() == before
+        opened[0].execute("drop trigger hold")
+        assert store.claim(7) is not None
+
+
 def test_switching_to_wal_waits_for_another_process_and_not_for_ever(tmp_path: Path) -> None:
     """SQLite answers BUSY at once there; within the busy timeout we ask again, then we tell."""
     path = tmp_path / "store"
