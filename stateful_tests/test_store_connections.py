@@ -215,6 +215,30 @@ def test_a_commit_that_fails_passes_its_error_and_leaves_no_transaction(tmp_path
     failing.close()
 
 
+@pytest.mark.parametrize("code", [sqlite3.SQLITE_PERM, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOTADB])
+@pytest.mark.parametrize("is_there", [True, False])
+def test_an_error_of_the_storage_at_the_open_is_no_missing_store(
+    code: int,
+    is_there: bool,
+    tmp_path: Path,  # noqa: FBT001
+) -> None:
+    """It passes as it is, and is not tried again: only "can't open" may mean that nothing is."""
+    path = tmp_path / "store"
+    if is_there:
+        admission.init(path)
+    error = sqlite3.OperationalError("the storage fails")
+    error.sqlite_errorcode = code
+    errors = [error]
+
+    def driver(uri: str) -> Connection:
+        if errors:
+            raise errors.pop()
+        return open_database(uri)
+
+    with pytest.raises(sqlite3.OperationalError, match="the storage fails"):
+        connect(path, create=False, driver=driver)
+
+
 def test_an_update_of_no_row_where_one_must_change_commits_nothing(tmp_path: Path) -> None:
     """Something that is not in the schema holds the row back: the claim fails, and nothing stays.
 
