@@ -219,8 +219,8 @@ def test_a_commit_that_fails_passes_its_error_and_leaves_no_transaction(tmp_path
 @pytest.mark.parametrize("is_there", [True, False])
 def test_an_error_of_the_storage_at_the_open_is_no_missing_store(
     code: int,
-    is_there: bool,
-    tmp_path: Path,  # noqa: FBT001
+    is_there: bool,  # noqa: FBT001
+    tmp_path: Path,
 ) -> None:
     """It passes as it is, and is not tried again: only "can't open" may mean that nothing is."""
     path = tmp_path / "store"

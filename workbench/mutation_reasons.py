@@ -100,10 +100,10 @@ REASONS = (
         operator="ReplaceComparisonOperator_Eq_Is",
     ),
     Reason(
-        "zero and BUSY are small numbers, of which CPython has one object each",
-        edit=r"^-.* == self\.table_count == 0$|^-.* == sqlite3\.SQLITE_BUSY$",
+        "zero and the codes of SQLite are small numbers, of which CPython has one object each",
+        edit=r"^-.* == self\.table_count == 0$|^-.* [!=]= sqlite3\.SQLITE_(BUSY|CANTOPEN):?$",
         file=CONNECTION,
-        operator="ReplaceComparisonOperator_Eq_Is",
+        operator="ReplaceComparisonOperator_(Eq_Is|NotEq_IsNot)",
     ),
     Reason(
         "the texts and numbers of a scope are one object each, wherever a search meets them",
