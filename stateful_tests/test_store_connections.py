@@ -1,5 +1,6 @@
 """What a store does where its connection has other settings, or fails at the edges."""
 
+import contextlib
 import sqlite3
 from contextlib import closing
 from dataclasses import asdict, replace
@@ -15,6 +16,7 @@ from impl.sqlite.connection import (
     Connection,
     PragmaMismatch,
     connect,
+    expect_one_row,
     open_database,
     reading,
     transaction,
@@ -237,6 +239,30 @@ def test_an_error_of_the_storage_at_the_open_is_no_missing_store(
 
     with pytest.raises(sqlite3.OperationalError, match="the storage fails"):
         connect(path, create=False, driver=driver)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2])
+def test_a_statement_that_must_change_one_row_changes_one(rows: int) -> None:
+    """Neither none nor two."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("create table t as select 1 as a union all select 2 union all select 3")
+        cursor = connection.execute("update t set a = 0 where a <= :rows", {"rows": rows})
+
+        with (
+            contextlib.nullcontext() if rows == 1 else pytest.raises(AssertionError, match="1 row")
+        ):
+            expect_one_row(cursor)
+
+
+def test_a_file_can_be_switched_from_one_journal_mode_to_another_and_back(tmp_path: Path) -> None:
+    """What the pragmas ask for is what the file has then, whichever it had."""
+    path = tmp_path / "store"
+    admission.init(path)
+
+    for mode in ("delete", "truncate", "wal", "persist", "wal"):
+        pragmas = replace(PRAGMAS, journal_mode=mode)
+        with closing(connect(path, create=False, pragmas=pragmas)) as connection:
+            assert connection.execute("pragma journal_mode").fetchone() == (mode,)
 
 
 def test_an_update_of_no_row_where_one_must_change_commits_nothing(tmp_path: Path) -> None:

@@ -73,7 +73,11 @@ def test_a_database_of_nobody_with_a_table_is_refused_and_left_alone(
 
 @every_kind
 @pytest.mark.parametrize("tables", [0, 1])
-@pytest.mark.parametrize("numbers", [(7, 0), (0, 7), (7, 7), (1, 1), (-7, 0), (-7, -7)], ids=str)
+@pytest.mark.parametrize(
+    "numbers",
+    [(7, 0), (0, 7), (7, 7), (1, 1), (-7, 0), (-7, -7), (APPLICATION_ID + 1, 7), (2**31 - 1, 0)],
+    ids=str,
+)
 def test_a_database_that_carries_a_mark_is_not_blank(
     kind: str, numbers: tuple[int, int], tables: int, tmp_path: Path
 ) -> None:

@@ -80,6 +80,12 @@ REASONS = (
         operator="ReplaceFalseWithTrue",
     ),
     Reason(
+        "SQLite has no code of an error above that of NOTADB",
+        edit=r"^-.* != sqlite3\.SQLITE_NOTADB:$",
+        file=CONNECTION,
+        operator="ReplaceComparisonOperator_NotEq_Lt",
+    ),
+    Reason(
         "no number of tables is below zero, and no clock is read twice in the same nanosecond",
         edit=r"^\+.* == self\.table_count <= 0$|^\+.* time\.monotonic\(\) > deadline_seconds:$",
         file=CONNECTION,
@@ -101,7 +107,7 @@ REASONS = (
     ),
     Reason(
         "zero and the codes of SQLite are small numbers, of which CPython has one object each",
-        edit=r"^-.* == self\.table_count == 0$|^-.* [!=]= sqlite3\.SQLITE_(BUSY|CANTOPEN):?$",
+        edit=r"^-.* (== self\.table_count == 0|[!=]= sqlite3\.SQLITE_(BUSY|CANTOPEN|NOTADB):?)$",
         file=CONNECTION,
         operator="ReplaceComparisonOperator_(Eq_Is|NotEq_IsNot)",
     ),
