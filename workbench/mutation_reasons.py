@@ -80,6 +80,12 @@ REASONS = (
         operator="ReplaceFalseWithTrue",
     ),
     Reason(
+        "a SQLite that was built with SQLITE_USE_URI takes every name for a URI",
+        edit=r"^\+    return sqlite3\.connect\(uri, uri=False, ",
+        file=CONNECTION,
+        operator="ReplaceTrueWithFalse",
+    ),
+    Reason(
         "SQLite has no code of an error above that of NOTADB",
         edit=r"^-.* != sqlite3\.SQLITE_NOTADB:$",
         file=CONNECTION,
