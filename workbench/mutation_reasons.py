@@ -183,6 +183,12 @@ REASONS = (
         operator="ReplaceComparisonOperator_Eq_LtE",
     ),
     Reason(
+        "a list of one state: its last is its first",
+        edit=r"^\+        reached\.append\(confirm\(reached\[ -1\]",
+        file=r"model/reservation\.py",
+        operator="NumberReplacer",
+    ),
+    Reason(
         "a sequence number begins at 1, and another one is refused as input",
         edit=r"^\+    if not 0 <= action\.seq ",
         file=r"model/reservation\.py",
