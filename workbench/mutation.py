@@ -65,15 +65,10 @@ IMPLEMENTATION_FILES = {
 def kill_small_change(mutant: Mutant, seed: int) -> Kill | None:
     """Set the tests, the searches of all small scopes and the rule-based machine on a change."""
     machines = IMPLEMENTATION_FILES.get(mutant.file, (mutant.machine,))
-    if not mutant.is_of_the_model and (killed := kill_by_tests(mutant)) is not None:
+    if (killed := kill_by_tests(mutant)) is not None:
         return killed
     if mutant.is_of_the_model:
-        for scope in (*SEARCHED[mutant.machine], "SMALL"):
-            found = explore_mutant(replace(mutant, scope=scope), MODEL_BUDGET_STATES)
-            names = [violation.property_name for violation in found.violations]
-            if problems := [*names, *found.problems]:
-                return Kill((problems[0],), found.depth)
-        return kill_by_tests(mutant)
+        return kill_by_model_search(mutant)
     version = load_changed_implementation(mutant.changes)
     for machine in machines:
         for scope in SEARCHED[machine]:
@@ -84,6 +79,16 @@ def kill_small_change(mutant: Mutant, seed: int) -> Kill | None:
                 return Kill(parted.problems, 0)
     kills = (run_hypothesis(replace(mutant, machine=machine), seed) for machine in machines)
     return next((kill for kill in kills if kill is not None), None)
+
+
+def kill_by_model_search(mutant: Mutant) -> Kill | None:
+    """Search the small scopes, and a part of a large one, with a change of the model."""
+    for scope in (*SEARCHED[mutant.machine], "SMALL"):
+        found = explore_mutant(replace(mutant, scope=scope), MODEL_BUDGET_STATES)
+        names = [violation.property_name for violation in found.violations]
+        if problems := [*names, *found.problems]:
+            return Kill((problems[0],), found.depth)
+    return None
 
 
 def find_small_changes(file: str) -> Iterator[Mutant]:

@@ -183,6 +183,30 @@ REASONS = (
         operator="ReplaceComparisonOperator_Eq_LtE",
     ),
     Reason(
+        "an attempt with fewer steps behind it has been dealt with above",
+        edit=r"^-    if len\(earlier\) == len\(",
+        file=r"model/reservation\.py",
+        operator="ReplaceComparisonOperator_Eq_LtE",
+    ),
+    Reason(
+        "a fourth commit is the confirmation, and what the other has confirmed is in the state",
+        edit=r"^-.* and commits == ANSWERED:$",
+        file=r"model/reservation\.py",
+        operator="ReplaceComparisonOperator_Eq_GtE",
+    ),
+    Reason(
+        "an attempt enters with the permit that it has just got: no other answer is possible",
+        edit=r"^-        return state, outcome, outcome is not Answer\.ENTERED$",
+        file=r"model/reservation\.py",
+        operator="ReplaceComparisonOperator_IsNot_(Gt|Lt)",
+    ),
+    Reason(
+        "of the words for a permit it is the least",
+        edit=r"^-.* held\.stage is not Stage\.ENTERED:$",
+        file=r"model/reservation\.py",
+        operator="ReplaceComparisonOperator_IsNot_Gt",
+    ),
+    Reason(
         "a list of one state: its last is its first",
         edit=r"^\+        reached\.append\(confirm\(reached\[ -1\]",
         file=r"model/reservation\.py",

@@ -17,12 +17,12 @@ from conformance.place import scratch_folder
 
 COPIED = ("conformance", "crash_harness", "impl", "model", "stateful_tests")
 TESTS = (
+    "test_model_reservation_rules.py",
+    "test_model_admission_rules.py",
+    "test_model_exits.py",
     "test_store_files.py",
     "test_store_connections.py",
     "test_file_formats.py",
-    "test_model_exits.py",
-    "test_model_admission_rules.py",
-    "test_model_reservation_rules.py",
 )
 MOST_SECONDS = 120
 
