@@ -47,8 +47,7 @@ the place in a call where a process died, the finding and its switches from one 
 the property that a loss of power broke.
 They run the mutant from states that the right model reaches, so they, too, see many a mistake
 that has nothing to do with crashes or callers that meet.
-A cell ends with the seconds that a trial took on the average, on two cores at work; without them
-it was recorded earlier.
+A cell ends with the seconds that a trial took on the average, on two cores at work.
 The engine in the second column must kill the mutant.
 """
 MODEL = """\
