@@ -5,11 +5,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-from conformance.changed_source import ROOT, apply_changes
+from conformance.changed_source import ROOT, Change, apply_changes
 from conformance.mutants.catalogue import find_mutant
 
 PACKAGES = ("model", "impl", "conformance", "crash_harness", "stateful_tests", "workbench")
 MOST_SECONDS = 240
+STORE = "impl/sqlite/admission_store.py"
+CANCEL = "    def cancel_unstarted(self, request_id: str) -> CancelOutcome:\n"
 
 
 def copy_project(folder: Path) -> Path:
@@ -24,6 +26,15 @@ def plant(mutant: str, folder: Path) -> Path:
     """Copy the project into a folder, with a planted mistake."""
     copy_project(folder)
     for file, text in apply_changes(find_mutant(mutant).changes).items():
+        (folder / file).write_text(text, "utf-8")
+    return folder
+
+
+def plant_line(folder: Path, line: str) -> Path:
+    """Copy the project, with a line at the head of `cancel_unstarted`."""
+    copy_project(folder)
+    change = Change(STORE, CANCEL, f"{CANCEL}        {line}\n")
+    for file, text in apply_changes([change]).items():
         (folder / file).write_text(text, "utf-8")
     return folder
 

@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,12 +21,10 @@ from conformance.versions import Version, VersionError, load_specification
 from model.admission_vocabulary import CancelUnstarted, Claim
 from model.checking.explore import Verdict
 from model.scopes import MACHINES, SCOPES
-from stateful_tests.project_copies import copy_project, run_command, run_verify
+from stateful_tests.project_copies import copy_project, plant_line, run_command, run_verify
 
 STORE = "impl/sqlite/admission_store.py"
-CANCEL = "    def cancel_unstarted(self, request_id: str) -> CancelOutcome:\n"
 TINY = SCOPES["admission"]["TINY"]
-NO_VERDICT = "The code under test has ended the program: there is no verdict."
 OLD_STORE = MACHINES["admission"].initial_states(TINY)[1]
 CHECKS = """
 import os, subprocess, sys
@@ -154,18 +151,9 @@ def test_a_snapshot_that_asks_for_the_end_raises_a_plain_error(
     subject.close()
 
 
-def plant(folder: Path, line: str) -> Path:
-    """Copy the project, with a line at the head of `cancel_unstarted`."""
-    file = copy_project(folder) / STORE
-    text = file.read_text("utf-8")
-    assert text.count(CANCEL) == 1
-    file.write_text(text.replace(CANCEL, f"{CANCEL}        {line}\n"), "utf-8")
-    return folder
-
-
 def test_verify_and_race_fail_where_the_implementation_asks_for_the_end(tmp_path: Path) -> None:
     """Every engine that calls it has failed, with a report and pages; none exits with 0."""
-    folder = plant(tmp_path, "raise SystemExit(0)")
+    folder = plant_line(tmp_path, "raise SystemExit(0)")
 
     done = run_verify(
         folder,
@@ -186,7 +174,7 @@ def test_verify_and_race_fail_where_the_implementation_asks_for_the_end(tmp_path
 
 def test_verify_fails_where_the_implementation_leaves_past_python(tmp_path: Path) -> None:
     """The check has failed, has a page, and the others have their verdicts."""
-    folder = plant(tmp_path, "import os; os._exit(0)")
+    folder = plant_line(tmp_path, "import os; os._exit(0)")
 
     done = run_verify(folder, "exhaustive admission TINY", "model admission TINY")
 
@@ -195,54 +183,6 @@ def test_verify_fails_where_the_implementation_leaves_past_python(tmp_path: Path
     assert "1 of 2 checks passed" in done.stdout
     assert "page:" in done.stdout
     assert (folder / "found.json").exists()
-
-
-@pytest.mark.parametrize("command", ["replay", "diff", "race"])
-def test_a_command_fails_where_the_implementation_leaves_past_python(
-    command: str, tmp_path: Path
-) -> None:
-    """A command that calls the implementation in its own process says so, and exits with 1."""
-    folder = plant(tmp_path / "copy", "import os; os._exit(0)")
-    trace = run_command(ROOT, "trace", "cancel-after-a-claim", "--format", "json")
-    kept = tmp_path / "trace.json"
-    kept.write_text(trace.stdout, "utf-8")
-    arguments = {
-        "replay": [str(kept)],
-        "diff": [str(ROOT), "--machine", "admission", "--subject", "implementation"],
-        "race": ["--schedules", "--machine", "admission"],
-    }
-
-    done = run_command(folder, command, *arguments[command])
-
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert NO_VERDICT in done.stderr
-    assert "cancel_unstarted" in done.stderr
-    assert done.stdout == ""
-
-
-PRINTING = "import os; print('said'); os.write(1, b'written')"
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("race", "--schedules", "--machine", "admission"),
-        ("race", "--histories", "--machine", "admission"),
-        ("race", "--contest", "cancel-against-claim"),
-        ("crash", "--operation", "cancel_unstarted"),
-        ("power-loss", "--machine", "admission"),
-        ("experiment", "--scenario", "admission/cancel_only_when_never_claimed"),
-    ],
-    ids=" ".join,
-)
-def test_standard_output_has_the_report_alone(arguments: Sequence[str], tmp_path: Path) -> None:
-    """What an implementation prints, or writes past Python, is among the errors: JSON is JSON."""
-    folder = plant(tmp_path, PRINTING)
-
-    done = run_command(folder, *arguments, "--json")
-
-    json.loads(done.stdout)
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_a_command_that_the_code_under_test_ends_does_not_pass(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """A program that the code under test has ended has no verdict, whatever exit code was asked for."""
 
+import contextlib
 import functools
 import os
 import sys
@@ -7,8 +8,11 @@ import traceback
 from collections.abc import Callable
 from typing import NoReturn, ParamSpec, TypeVar
 
+from conformance.run_end import end_run
+
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
+FAILED = 1
 NO_VERDICT = "The code under test has ended the program: there is no verdict."
 
 
@@ -25,7 +29,7 @@ def fail_on_stray_exit(call: Callable[Parameters, Result]) -> Callable[Parameter
         except SystemExit as error:
             traceback.print_exc()
             sys.stderr.write(f"{NO_VERDICT}\n")
-            raise SystemExit(1) from error
+            raise SystemExit(FAILED) from error
 
     return watched_call
 
@@ -35,15 +39,17 @@ def fail_on_leaving() -> None:
 
     Commands that run an implementation in their own process have no other one that could tell.
     What the process forks may leave as it likes: those who die are watched by those who fork them.
+    A process that becomes another program, as by `os.execv`, is not seen here.
     """
     leave, watched = os._exit, os.getpid()
 
     def leave_if_forked(status: int) -> NoReturn:
         if os.getpid() != watched:
             leave(status)
-        traceback.print_stack()
-        sys.stderr.write(f"{NO_VERDICT}\n")
-        sys.stderr.flush()
-        leave(1)
+        with contextlib.suppress(OSError, ValueError):  # standard error is full, or closed
+            traceback.print_stack()
+            sys.stderr.flush()
+        end_run(FAILED, NO_VERDICT)
 
-    os._exit = leave_if_forked
+    for module in (os, sys.modules[os.name]):
+        vars(module)["_exit"] = leave_if_forked

@@ -22,6 +22,7 @@ from workbench.lessons.html import write_pages
 from workbench.lessons.lesson import Lesson, RunPage
 from workbench.lessons.rules import NoRules, read_rules
 from workbench.lessons.terminal import find_terminal, show_page
+from workbench.output import kept_for_the_report
 from workbench.progress import progress_bar
 from workbench.tables import format_table
 from workbench.wrong_usage import refuse_unwritable, require_folder
@@ -57,7 +58,9 @@ def lesson(
     elif chosen is None:
         typer.echo(_list_as_json() if as_json else "\n".join(format_list()))
     elif as_json:
-        typer.echo(json.dumps(build_values(chosen), indent=2, ensure_ascii=False))
+        with kept_for_the_report():
+            values = build_values(chosen)
+        typer.echo(json.dumps(values, indent=2, ensure_ascii=False))
     else:
         show_page(_build((chosen,))[0], find_terminal())
 
@@ -84,7 +87,7 @@ def _list_as_json() -> str:
 def _build(lessons: Sequence[Lesson | RunPage]) -> list[Page]:
     """Return the pages of lessons; their engines run now, which may take a while."""
     pages = []
-    with progress_bar("lessons", len(lessons)) as advance:
+    with kept_for_the_report(), progress_bar("lessons", len(lessons)) as advance:
         for number, each in enumerate(lessons, start=1):
             pages.append(build_page(each))
             advance(number)
