@@ -163,7 +163,7 @@ def test_what_is_false_between_two_turns_stands_there(pages: dict[str, str]) -> 
     page = parse_page(pages["schedule"])
 
     assert "False after turn 4 r1 has no task" in page.text
-    assert "Turn 4, commit of step 2, makes that durable" in page.text
+    assert "Turn 4, commit of step 2, is the first after which that is so." in page.text
     assert "caller 1, step 2 commit ✗ r1 has no task" in page.text
     said = {each["id"]: each["data-said"] or "" for each in page.find("li", "turn")}
     assert [anchor for anchor in said if "False after it: r1 has no task." in said[anchor]] == [

@@ -81,7 +81,7 @@ class Ending:
 class Problem:
     """What is wrong with a schedule: a kind, the sentence that is broken, and the clause.
 
-    `turn` is the one after which the observer read it, from 1; None for what is wrong at the end.
+    `turn` is the first, from 1, after which the observer read it; None for what only the end shows.
     """
 
     kind: str

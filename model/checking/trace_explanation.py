@@ -122,9 +122,11 @@ def _explain_schedule(trace: Trace, failures: Sequence[Failure]) -> list[str]:
 def _say_seen(trace: Trace, number: int) -> str:
     """Say why it matters what is committed between two turns."""
     turn = trace.schedule[number - 1]
+    said = f"Turn {number}, {turn.statement} of step {turn.step}"
     return (
-        f"Turn {number}, {turn.statement} of step {turn.step}, makes that durable: it is what any "
-        "other connection reads from then on, and what is left if the process dies there."
+        f"{said}, is the first after which that is so. "
+        "Whatever is committed by then any other connection can read, and it stays if a process "
+        "dies there, whether a later turn puts it right or not."
     )
 
 

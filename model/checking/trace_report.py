@@ -20,8 +20,9 @@ class Failure:
 
     `kind` is "invariant", "step property", "conformance" (an implementation parts from the
     model), "replay" (the model is no longer the one that was recorded), or the name of another
-    judge. `name` is the property's, or says what differs. `turn` is the turn of the schedule after
-    which another connection read what is false, from 1; None where it is so after the last step.
+    judge. `name` is the property's, or says what differs. `turn` is the first turn of the
+    schedule, from 1, after which another connection read what is false; None where nobody looked
+    between turns, or saw it only after the last step.
     """
 
     kind: str
