@@ -14,7 +14,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    ConsoleMessage,
+    Page,
+    Request,
+    expect,
+    sync_playwright,
+)
 
 from stateful_tests.html_pages import (
     ROOT,
@@ -38,6 +45,8 @@ ARGUMENTS = (
     "--disable-component-update",
     "--disable-sync",
 )
+TIMEOUT_MILLISECONDS = 20_000
+expect.set_options(timeout=TIMEOUT_MILLISECONDS)
 SIZES = {"phone": (360, 740), "desk": (1280, 800)}
 
 
@@ -83,7 +92,7 @@ def visit(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Visit]:
     width, height = SIZES[request.param]
     context = browser.new_context(viewport={"width": width, "height": height})
     visit = Visit(context.new_page())
-    visit.page.set_default_timeout(20_000)
+    visit.page.set_default_timeout(TIMEOUT_MILLISECONDS)
     visit.page.on("console", visit.hear)
     visit.page.on("pageerror", lambda error: visit.complaints.append(str(error)))
     visit.page.on("request", visit.note)
