@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from model.reservation import advance, step
+from model.reservation import step
 from model.reservation_vocabulary import (
     IDEMPOTENT,
     NON_IDEMPOTENT,
@@ -15,8 +15,6 @@ from model.reservation_vocabulary import (
     Confirmed,
     Crash,
     Enter,
-    Held,
-    Identity,
     InitLedger,
     InitReceiver,
     Intent,
@@ -41,20 +39,6 @@ ABSENT = State(
 )
 START = replace(
     ABSENT, ledgers=(Ledger("L", "L"), Ledger("M", "M")), receiver=Receiver(exists=True)
-)
-OPEN = replace(
-    START, ledgers=(Ledger("L", "L", (Intent("i", "p", IDEMPOTENT, 2),)), Ledger("M", "M"))
-)
-IN_HAND = replace(
-    OPEN,
-    workers=(
-        Worker("a", "L", (Held(Permit("L", "i", 1, "p", IDEMPOTENT)),)),
-        Worker("b", "L"),
-        Worker("c", "M"),
-    ),
-)
-ELSEWHERE = replace(
-    OPEN, receiver=Receiver(exists=True, identities=(Identity("i", IDEMPOTENT, "q"),))
 )
 RECEIPT = Receipt("i", "p", 1)
 CONFIRM = Confirm("L", "i", 1, RECEIPT)
@@ -82,32 +66,6 @@ def count(state: State) -> tuple[int, int, int]:
 def intent_of(state: State) -> Intent:
     """Return the first intent of the first ledger."""
     return state.ledgers[0].intents[0]
-
-
-@pytest.mark.parametrize(
-    ("state", "action", "steps"),
-    [
-        (OPEN, Reserve("a", "i"), 1),
-        (OPEN, Crash("a"), 1),
-        (IN_HAND, Send("a", "i", 1), 2),
-        (IN_HAND, Send("a", "i", 2), 1),
-        (OPEN, Attempt("a", "i"), 4),
-        (replace(OPEN, receiver=Receiver()), Attempt("a", "i"), 1),
-        (START, Attempt("a", "i"), 1),
-        (ELSEWHERE, Attempt("a", "i"), 3),
-    ],
-    ids=["reserve", "crash", "send", "not held", "attempt", "no receiver", "no intent", "conflict"],
-)
-def test_c1_an_action_is_over_after_its_steps(state: State, action: Action, steps: int) -> None:
-    """Most are one step; a send has two, an attempt four, and fewer where it is refused.
-
-    This test stands first: where a program has no end, the tests below have none either.
-    """
-    earlier: tuple[Outcome, ...] = ()
-    for number in range(1, steps + 1):
-        state, outcome, is_over = advance(state, action, earlier)
-        assert is_over is (number == steps)
-        earlier = (*earlier, outcome)
 
 
 def test_a_ledger_keeps_the_name_that_it_was_created_with() -> None:
@@ -265,21 +223,6 @@ def test_b5_an_idempotent_call_gets_the_same_receipt_again() -> None:
     )
 
     assert (count(state), outcome) == ((2, 2, 1), Received(RECEIPT))
-
-
-@pytest.mark.parametrize("repeated", ["h", "i", "j"])
-def test_b5_a_repeated_call_gets_the_receipt_of_its_own_id(repeated: str) -> None:
-    """Whichever ids the receiver has effects of, before it and after."""
-    actions: list[Action] = [OpenIntent("L", each, "p", IDEMPOTENT, 2) for each in "hij"]
-    for intent_id in "hij":
-        actions += [Reserve("a", intent_id), Send("a", intent_id, 1)]
-
-    state, outcome = run(*actions, Reserve("b", repeated), Send("b", repeated, 2))
-
-    assert (count(state), outcome) == (
-        (4, 4, 3),
-        Received(Receipt(repeated, "p", 1 + "hij".index(repeated))),
-    )
 
 
 @pytest.mark.parametrize(

@@ -217,10 +217,12 @@ def test_a_commit_that_fails_passes_its_error_and_leaves_no_transaction(tmp_path
     failing.close()
 
 
-@pytest.mark.parametrize("code", [sqlite3.SQLITE_PERM, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOTADB])
+@pytest.mark.parametrize(
+    "code", [None, sqlite3.SQLITE_PERM, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOTADB]
+)
 @pytest.mark.parametrize("is_there", [True, False])
 def test_an_error_of_the_storage_at_the_open_is_no_missing_store(
-    code: int,
+    code: int | None,
     is_there: bool,  # noqa: FBT001
     tmp_path: Path,
 ) -> None:
@@ -229,7 +231,8 @@ def test_an_error_of_the_storage_at_the_open_is_no_missing_store(
     if is_there:
         admission.init(path)
     error = sqlite3.OperationalError("the storage fails")
-    error.sqlite_errorcode = code
+    if code is not None:  # one that a driver raises by itself has none
+        error.sqlite_errorcode = code
     errors = [error]
 
     def driver(uri: str) -> Connection:
@@ -263,6 +266,18 @@ def test_a_file_can_be_switched_from_one_journal_mode_to_another_and_back(tmp_pa
         pragmas = replace(PRAGMAS, journal_mode=mode)
         with closing(connect(path, create=False, pragmas=pragmas)) as connection:
             assert connection.execute("pragma journal_mode").fetchone() == (mode,)
+
+
+def test_an_error_while_the_file_is_looked_at_is_no_foreign_file(tmp_path: Path) -> None:
+    """Only "not a database" says whose the file is; an error of a driver has no code at all."""
+    path = tmp_path / "store"
+    admission.init(path)
+
+    def driver(uri: str) -> Failing:
+        return Failing(open_database(uri), fails=("pragma application_id",))
+
+    with pytest.raises(sqlite3.OperationalError, match="application_id fails"):
+        connect(path, create=False, driver=driver)
 
 
 def test_an_update_of_no_row_where_one_must_change_commits_nothing(tmp_path: Path) -> None:

@@ -1,0 +1,118 @@
+"""Cases that no small scope has: steps one by one, three ids at a receiver, a large cap."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import pytest
+
+from model.admission_vocabulary import ABSENT, Answer, Claim
+from model.reservation import advance, step
+from model.reservation_vocabulary import (
+    IDEMPOTENT,
+    Action,
+    Attempt,
+    Crash,
+    Held,
+    Identity,
+    Intent,
+    Ledger,
+    OpenIntent,
+    Outcome,
+    Permit,
+    Receipt,
+    Received,
+    Receiver,
+    Reserve,
+    Reserved,
+    Send,
+    State,
+    Worker,
+)
+from model.reservation_vocabulary import Answer as Budget
+from model.scopes import MACHINES
+
+START = State(
+    (Ledger("L", "L"), Ledger("M", "M")),
+    Receiver(exists=True),
+    (Worker("a", "L"), Worker("b", "L"), Worker("c", "M")),
+)
+OPEN = replace(
+    START, ledgers=(Ledger("L", "L", (Intent("i", "p", IDEMPOTENT, 2),)), Ledger("M", "M"))
+)
+IN_HAND = replace(
+    OPEN,
+    workers=(
+        Worker("a", "L", (Held(Permit("L", "i", 1, "p", IDEMPOTENT)),)),
+        Worker("b", "L"),
+        Worker("c", "M"),
+    ),
+)
+ELSEWHERE = replace(
+    OPEN, receiver=Receiver(exists=True, identities=(Identity("i", IDEMPOTENT, "q"),))
+)
+
+
+def run(state: State, actions: Iterable[Action]) -> tuple[State, Outcome]:
+    """Take the actions in order, and return the last state and outcome."""
+    outcome: Outcome = Budget.READY
+    for action in actions:
+        state, outcome = step(state, action)
+    return state, outcome
+
+
+@pytest.mark.parametrize(
+    ("state", "action", "steps"),
+    [
+        (OPEN, Reserve("a", "i"), 1),
+        (OPEN, Crash("a"), 1),
+        (IN_HAND, Send("a", "i", 1), 2),
+        (IN_HAND, Send("a", "i", 2), 1),
+        (OPEN, Attempt("a", "i"), 4),
+        (replace(OPEN, receiver=Receiver()), Attempt("a", "i"), 1),
+        (START, Attempt("a", "i"), 1),
+        (ELSEWHERE, Attempt("a", "i"), 3),
+    ],
+    ids=["reserve", "crash", "send", "not held", "attempt", "no receiver", "no intent", "conflict"],
+)
+def test_c1_an_action_is_over_after_its_steps(state: State, action: Action, steps: int) -> None:
+    """Most are one step; a send has two, an attempt four, and fewer where it is refused.
+
+    Steps are taken one by one: a program without an end would have none here either.
+    """
+    earlier: tuple[Outcome, ...] = ()
+    for number in range(1, steps + 1):
+        state, outcome, is_over = advance(state, action, earlier)
+        assert is_over is (number == steps)
+        earlier = (*earlier, outcome)
+
+
+def test_c1_a_call_of_admission_is_over_after_its_step() -> None:
+    """No action of admission is a program."""
+    machine = MACHINES["admission"]
+
+    assert machine.advance(ABSENT, Claim(0), ()) == (ABSENT, Answer.STORE_MISSING, True)
+
+
+@pytest.mark.parametrize("repeated", ["h", "i", "j"])
+def test_b5_a_repeated_call_gets_the_receipt_of_its_own_id(repeated: str) -> None:
+    """Whichever ids the receiver has effects of, before it and after."""
+    actions: list[Action] = [OpenIntent("L", each, "p", IDEMPOTENT, 2) for each in "hij"]
+    for intent_id in "hij":
+        actions += [Reserve("a", intent_id), Send("a", intent_id, 1)]
+
+    actions += [Reserve("b", repeated), Send("b", repeated, 2)]
+
+    state, outcome = run(START, actions)
+
+    assert outcome == Received(Receipt(repeated, "p", 1 + "hij".index(repeated)))
+    assert (len(state.receiver.calls), len(state.receiver.effects)) == (4, 3)
+
+
+def test_b2_a_cap_is_reached_by_its_number() -> None:
+    """Three hundred permits, and then none: a number is compared by its value."""
+    state, _ = run(START, [OpenIntent("L", "i", "p", IDEMPOTENT, 300)])
+    state, outcome = run(state, [Reserve("a", "i")] * 300)
+
+    assert isinstance(outcome, Reserved)
+    assert outcome.permit.seq == 300
+    assert run(state, [Reserve("b", "i")]) == (state, Budget.EXHAUSTED)
