@@ -63,8 +63,8 @@ REASONS = (
         operator="RemoveDecorator",
     ),
     Reason(
-        "another pause, or a thousandth more or less of the time that is waited",
-        edit=r"^\+RETRY_PAUSE_SECONDS: Final = 1|^-    deadline_seconds = .* / 1000$",
+        "a thousandth more or less of the time that is waited",
+        edit=r"^-    deadline_seconds = .* / 1000$",
         file=CONNECTION,
         operator="NumberReplacer",
     ),
@@ -89,11 +89,6 @@ REASONS = (
         "no number of tables is below zero, and no clock is read twice in the same nanosecond",
         edit=r"^\+.* == self\.table_count <= 0$|^\+.* time\.monotonic\(\) > deadline_seconds:$",
         file=CONNECTION,
-    ),
-    Reason(
-        "nothing writes a new attribute, whether that is forbidden or not",
-        edit=r"^\+@dataclass\((frozen=True, )?slots=False",
-        operator="ReplaceTrueWithFalse",
     ),
     Reason(
         "spent is never above the cap, which is what B9 and the schema say",
