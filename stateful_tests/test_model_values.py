@@ -3,6 +3,7 @@
 import copy
 import dataclasses
 import enum
+import pickle
 import re
 from types import ModuleType
 from typing import Any, get_args
@@ -73,11 +74,16 @@ def test_every_outcome_that_a_call_has_is_listed(machine: Machine[Any, Any, Any]
     assert seen <= set(machine.pairs())
 
 
+def make_anew(value: Any) -> Any:
+    """Return an equal value that shares no text with it; a plain copy would have the same texts."""
+    return pickle.loads(pickle.dumps(value))  # noqa: S301 - our own
+
+
 @every_machine
 def test_steps_are_pure(machine: Machine[Any, Any, Any]) -> None:
-    """A step leaves its arguments alone, and the same call has the same result."""
+    """A step leaves its arguments alone, and an equal call has the same result, by value alone."""
     for before, action, outcome, after in reachable_steps(machine):
-        copies = copy.deepcopy((before, action))
+        copies = (make_anew(before), make_anew(action))
 
         again = machine.step(before, action)
 

@@ -102,12 +102,6 @@ REASONS = (
         operator="ReplaceComparisonOperator_(Eq_Is|NotEq_IsNot)",
     ),
     Reason(
-        "the texts and numbers of a scope are one object each, wherever a search meets them",
-        edit=r"^-.* (==|!=) ",
-        file=r"model/.*",
-        operator="ReplaceComparisonOperator_(Eq_Is|NotEq_IsNot)",
-    ),
-    Reason(
         "the lesser words are those of finished records, which have no lease to end",
         edit=r"^-    if record\.state is INFLIGHT:$",
         file=r"model/admission_vocabulary\.py",
