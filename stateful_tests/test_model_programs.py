@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from model.admission_vocabulary import ABSENT, Answer, Claim
+from model.admission_vocabulary import ABSENT, Admit, Answer, Claim, Init
 from model.reservation import advance, step
 from model.reservation_vocabulary import (
     IDEMPOTENT,
@@ -84,6 +84,17 @@ def test_c1_an_action_is_over_after_its_steps(state: State, action: Action, step
         state, outcome, is_over = advance(state, action, earlier)
         assert is_over is (number == steps)
         earlier = (*earlier, outcome)
+
+
+def test_a2_a_tenant_is_told_by_its_name() -> None:
+    """A name that was read twice is two texts, and one tenant."""
+    admission = MACHINES["admission"]
+    store, _ = admission.step(ABSENT, Init())
+    store, _ = admission.step(store, Admit("r1", "tenant 1", "x"))
+
+    again = admission.step(store, Admit("r1", " ".join(("tenant", "1")), "x"))
+
+    assert again == (store, Answer.REPLAY)
 
 
 def test_c1_a_call_of_admission_is_over_after_its_step() -> None:

@@ -128,7 +128,7 @@ REASONS = (
         "an earlier tick was refused before, and an equal one leaves an equal state",
         edit=r"^-    return state if now == state\.clock else ",
         file=r"model/admission_vocabulary\.py",
-        operator="ReplaceComparisonOperator_Eq_(Lt|LtE)",
+        operator="ReplaceComparisonOperator_Eq_(Is|Lt|LtE)",
     ),
     Reason(
         "only a record in flight has a lease, which is asked for next",
