@@ -92,7 +92,7 @@ def test_a2_a_tenant_is_told_by_its_name() -> None:
     store, _ = admission.step(ABSENT, Init())
     store, _ = admission.step(store, Admit("r1", "tenant 1", "x"))
 
-    again = admission.step(store, Admit("r1", " ".join(("tenant", "1")), "x"))
+    again = admission.step(store, Admit("r1", b"tenant 1".decode(), "x"))
 
     assert again == (store, Answer.REPLAY)
 
