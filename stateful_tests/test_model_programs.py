@@ -11,6 +11,7 @@ from model.reservation_vocabulary import (
     IDEMPOTENT,
     Action,
     Attempt,
+    Confirm,
     Crash,
     Held,
     Identity,
@@ -104,18 +105,20 @@ def test_c1_a_call_of_admission_is_over_after_its_step() -> None:
     assert machine.advance(ABSENT, Claim(0), ()) == (ABSENT, Answer.STORE_MISSING, True)
 
 
-@pytest.mark.parametrize("repeated", ["h", "i", "j"])
+@pytest.mark.parametrize("repeated", ["id 1", "id 2", "id 3"])
 def test_b5_a_repeated_call_gets_the_receipt_of_its_own_id(repeated: str) -> None:
-    """Whichever ids the receiver has effects of, before it and after."""
-    actions: list[Action] = [OpenIntent("L", each, "p", IDEMPOTENT, 2) for each in "hij"]
-    for intent_id in "hij":
-        actions += [Reserve("a", intent_id), Send("a", intent_id, 1)]
-
-    actions += [Reserve("b", repeated), Send("b", repeated, 2)]
+    """Whichever ids the receiver has effects of, and from whichever ledger it comes."""
+    ids = ("id 1", "id 2", "id 3")
+    actions: list[Action] = [OpenIntent("L", each, "p", IDEMPOTENT, 1) for each in ids]
+    for each in ids:
+        actions += [Reserve("a", each), Send("a", each, 1)]
+    same_id = repeated.encode().decode()
+    actions += [OpenIntent("M", same_id, "p", IDEMPOTENT, 1)]
+    actions += [Reserve("c", same_id), Send("c", same_id, 1)]
 
     state, outcome = run(START, actions)
 
-    assert outcome == Received(Receipt(repeated, "p", 1 + "hij".index(repeated)))
+    assert outcome == Received(Receipt(repeated, "p", 1 + ids.index(repeated)))
     assert (len(state.receiver.calls), len(state.receiver.effects)) == (4, 3)
 
 
@@ -127,3 +130,9 @@ def test_b2_a_cap_is_reached_by_its_number() -> None:
     assert isinstance(outcome, Reserved)
     assert outcome.permit.seq == 300
     assert run(state, [Reserve("b", "i")]) == (state, Budget.EXHAUSTED)
+    receipt = Receipt("i", "p", 1)
+    confirmed, _ = run(state, [Send("a", "i", 300), Confirm("L", "i", int("300"), receipt)])
+    acknowledged = [
+        each.seq for each in confirmed.ledgers[0].intents[0].reservations if each.is_acknowledged
+    ]
+    assert acknowledged == [300]

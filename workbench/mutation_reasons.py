@@ -149,6 +149,12 @@ REASONS = (
         operator="ReplaceComparisonOperator_Eq_LtE",
     ),
     Reason(
+        "the number of steps is small, and of small numbers CPython has one object each",
+        edit=r"^-    if len\(earlier\) == len\(|^-.* and commits == ANSWERED:$",
+        file=r"model/reservation\.py",
+        operator="ReplaceComparisonOperator_Eq_Is",
+    ),
+    Reason(
         "an attempt with fewer steps behind it has been dealt with above",
         edit=r"^-    if len\(earlier\) == len\(",
         file=r"model/reservation\.py",
@@ -177,18 +183,6 @@ REASONS = (
         edit=r"^\+        reached\.append\(confirm\(reached\[ -1\]",
         file=r"model/reservation\.py",
         operator="NumberReplacer",
-    ),
-    Reason(
-        "a sequence number begins at 1, and another one is refused as input",
-        edit=r"^\+    if not 0 <= action\.seq ",
-        file=r"model/reservation\.py",
-        operator="NumberReplacer",
-    ),
-    Reason(
-        "`confirmed` is answered exactly where there is a receipt (B2)",
-        edit=r"^-        if outcome is Answer\.CONFIRMED and intent is not None ",
-        file=r"model/reservation\.py",
-        operator="ReplaceAndWithOr",
     ),
     Reason(
         "no generation is above the last one, which is what A16 says",
