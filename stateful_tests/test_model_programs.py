@@ -98,6 +98,18 @@ def test_a2_a_tenant_is_told_by_its_name() -> None:
     assert again == (store, Answer.REPLAY)
 
 
+def test_b2_a_worker_is_told_by_its_name() -> None:
+    """A name that was read twice is two texts, and one worker."""
+    state = replace(START, workers=(Worker("worker 1", "L"),))
+
+    _, outcome = run(
+        state,
+        [OpenIntent("L", "i", "p", IDEMPOTENT, 1), Reserve(b"worker 1".decode(), "i")],
+    )
+
+    assert isinstance(outcome, Reserved)
+
+
 def test_c1_a_call_of_admission_is_over_after_its_step() -> None:
     """No action of admission is a program."""
     machine = MACHINES["admission"]

@@ -2,6 +2,7 @@
 
 import sqlite3
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,8 @@ from conformance.changed_source import (
     read_source,
 )
 from conformance.implementation import MODULES, load_implementation
+from conformance.mutants.catalogue import find_mutant
+from conformance.mutants.mutant import make_edit
 from model.admission import STEPS
 from model.admission_properties import INVARIANTS
 from model.scopes import MACHINES
@@ -166,3 +169,19 @@ def test_a_changed_file_that_nobody_reads_is_an_error() -> None:
 def test_the_tree_is_where_the_packages_are() -> None:
     """Files are named from the folder that holds the packages."""
     assert Path(impl.sqlite.store.__file__) == ROOT / "impl/sqlite/store.py"
+
+
+@pytest.mark.parametrize("line", ["    return x", "        return x", "    if y:"])
+def test_an_edit_has_as_much_context_as_its_place_needs(line: str) -> None:
+    """Also where the line stands elsewhere with more before it: a change is looked for as text."""
+    text = read_source(STORE)
+    planted = f"{text}\n\ndef f(x, y):\n    if y:\n        return x\n    return x\n"
+    changed = planted[::-1].replace(f"{line}\n"[::-1], f"{line}  # other\n"[::-1], 1)[::-1]
+
+    edit = make_edit(planted, changed)
+
+    ((old, new),) = [
+        (c.old, c.new) for c in replace(find_mutant("clock-may-go-back"), edit=edit).changes
+    ]
+    assert planted.count(old) == 1
+    assert planted.replace(old, new) == changed

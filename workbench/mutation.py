@@ -26,7 +26,7 @@ from typing import Any
 
 import typer
 
-from conformance.changed_source import load_changed_implementation, read_source
+from conformance.changed_source import apply_changes, load_changed_implementation, read_source
 from conformance.exhaustive import check_exhaustively
 from conformance.mutants.kills import EngineEntry, Kill, explore_mutant
 from conformance.mutants.matrix import Ending, Result, Trial, make_controls, run_trials
@@ -112,7 +112,7 @@ def find_small_changes(file: str) -> Iterator[Mutant]:
             edit = make_edit(text, changed)
             if "BinaryOperator" in name and is_signature(edit):
                 continue
-            yield Mutant(
+            mutant = Mutant(
                 name=f"{file} {name.removeprefix('core/')} {occurrence}",
                 machine=machine,
                 rule="",
@@ -121,6 +121,9 @@ def find_small_changes(file: str) -> Iterator[Mutant]:
                 edit=edit,
                 engine=Engine.EXHAUSTIVE,
             )
+            if apply_changes(mutant.changes) != {file: changed}:  # an error would pass for a kill
+                raise AssertionError(f"{mutant.name} is not the change that it was made for")
+            yield mutant
 
 
 def is_signature(edit: str) -> bool:

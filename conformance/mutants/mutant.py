@@ -91,14 +91,13 @@ def _join(lines: Iterable[str], *, without: str) -> str:
 def make_edit(text: str, changed: str) -> str:
     """Return the edit that turns a text into another, with as much context as tells each place."""
     old, new = text.splitlines(), changed.splitlines()
-    whole = f"\n{text}"
     places = []
     matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
     for kind, start, end, new_start, new_end in matcher.get_opcodes():
         if kind == "equal":
             continue
         first, last = start, end
-        while first == last or whole.count("\n" + "\n".join(old[first:last]) + "\n") != 1:
+        while first == last or text.count("\n".join(old[first:last]) + "\n") != 1:
             if first > 0:
                 first -= 1
             else:
