@@ -138,7 +138,7 @@ REASONS = (
     ),
     Reason(
         "ledgers, workers and permits stand in the order of their names and numbers",
-        edit=r"^\+        if (ledger\.file >= file|worker\.name >= name|held\.permit.*\.seq >= seq):$",
+        edit=r"^\+        if (ledger\.file|worker\.name|held\.permit.*\.seq) >= (file|name|seq):$",
         file=r"model/reservation_vocabulary\.py",
         operator="ReplaceComparisonOperator_Eq_GtE",
     ),
