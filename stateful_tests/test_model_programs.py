@@ -143,7 +143,9 @@ def test_b2_a_cap_is_reached_by_its_number() -> None:
     assert outcome.permit.seq == 300
     assert run(state, [Reserve("b", "i")]) == (state, Budget.EXHAUSTED)
     receipt = Receipt("i", "p", 1)
-    confirmed, _ = run(state, [Send("a", "i", 300), Confirm("L", "i", int("300"), receipt)])
+    state, outcome = run(state, [Send("a", "i", int("300"))])
+    assert outcome == Received(receipt)
+    confirmed, _ = run(state, [Confirm("L", "i", int("300"), receipt)])
     acknowledged = [
         each.seq for each in confirmed.ledgers[0].intents[0].reservations if each.is_acknowledged
     ]

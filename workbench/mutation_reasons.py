@@ -167,6 +167,18 @@ REASONS = (
         operator="ReplaceComparisonOperator_Eq_GtE",
     ),
     Reason(
+        "what is put back is made of what was found, and has its very name",
+        edit=r"^-.* old\.(file|name|permit|intent_id) (==|!=) \w+(\.\w+)?( else|\))",
+        file=r"model/reservation_vocabulary\.py",
+        operator="ReplaceComparisonOperator_(Eq_Is|NotEq_IsNot)",
+    ),
+    Reason(
+        "of the answers of `enter` it is the least",
+        edit=r"^-    return state, outcome, outcome is not Answer\.ENTERED$",
+        file=r"model/reservation\.py",
+        operator="ReplaceComparisonOperator_IsNot_Gt",
+    ),
+    Reason(
         "an attempt enters with the permit that it has just got: no other answer is possible",
         edit=r"^-        return state, outcome, outcome is not Answer\.ENTERED$",
         file=r"model/reservation\.py",
