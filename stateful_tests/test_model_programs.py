@@ -1,12 +1,11 @@
 """Cases that no small scope has: steps one by one, three ids at a receiver, a large cap."""
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
 
 from model.admission_vocabulary import ABSENT, Admit, Answer, Claim, Init
-from model.reservation import advance, step
+from model.reservation import advance
 from model.reservation_vocabulary import (
     IDEMPOTENT,
     Action,
@@ -31,12 +30,8 @@ from model.reservation_vocabulary import (
 )
 from model.reservation_vocabulary import Answer as Budget
 from model.scopes import MACHINES
+from stateful_tests.reservation_examples import START, run
 
-START = State(
-    (Ledger("L", "L"), Ledger("M", "M")),
-    Receiver(exists=True),
-    (Worker("a", "L"), Worker("b", "L"), Worker("c", "M")),
-)
 OPEN = replace(
     START, ledgers=(Ledger("L", "L", (Intent("i", "p", IDEMPOTENT, 2),)), Ledger("M", "M"))
 )
@@ -51,14 +46,6 @@ IN_HAND = replace(
 ELSEWHERE = replace(
     OPEN, receiver=Receiver(exists=True, identities=(Identity("i", IDEMPOTENT, "q"),))
 )
-
-
-def run(state: State, actions: Iterable[Action]) -> tuple[State, Outcome]:
-    """Take the actions in order, and return the last state and outcome."""
-    outcome: Outcome = Budget.READY
-    for action in actions:
-        state, outcome = step(state, action)
-    return state, outcome
 
 
 @pytest.mark.parametrize(
@@ -103,8 +90,9 @@ def test_b2_a_worker_is_told_by_its_name() -> None:
     state = replace(START, workers=(Worker("worker 1", "L"),))
 
     _, outcome = run(
-        state,
-        [OpenIntent("L", "i", "p", IDEMPOTENT, 1), Reserve(b"worker 1".decode(), "i")],
+        OpenIntent("L", "i", "p", IDEMPOTENT, 1),
+        Reserve(b"worker 1".decode(), "i"),
+        state=state,
     )
 
     assert isinstance(outcome, Reserved)
@@ -128,7 +116,7 @@ def test_b5_a_repeated_call_gets_the_receipt_of_its_own_id(repeated: str) -> Non
     actions += [OpenIntent("M", same_id, "p", IDEMPOTENT, 1)]
     actions += [Reserve("c", same_id), Send("c", same_id, 1)]
 
-    state, outcome = run(START, actions)
+    state, outcome = run(*actions)
 
     assert outcome == Received(Receipt(repeated, "p", 1 + ids.index(repeated)))
     assert (len(state.receiver.calls), len(state.receiver.effects)) == (4, 3)
@@ -136,16 +124,16 @@ def test_b5_a_repeated_call_gets_the_receipt_of_its_own_id(repeated: str) -> Non
 
 def test_b2_a_cap_is_reached_by_its_number() -> None:
     """Three hundred permits, and then none: a number is compared by its value."""
-    state, _ = run(START, [OpenIntent("L", "i", "p", IDEMPOTENT, 300)])
-    state, outcome = run(state, [Reserve("a", "i")] * 300)
+    state, _ = run(OpenIntent("L", "i", "p", IDEMPOTENT, 300))
+    state, outcome = run(*[Reserve("a", "i")] * 300, state=state)
 
     assert isinstance(outcome, Reserved)
     assert outcome.permit.seq == 300
-    assert run(state, [Reserve("b", "i")]) == (state, Budget.EXHAUSTED)
+    assert run(Reserve("b", "i"), state=state) == (state, Budget.EXHAUSTED)
     receipt = Receipt("i", "p", 1)
-    state, outcome = run(state, [Send("a", "i", int("300"))])
+    state, outcome = run(Send("a", "i", int("300")), state=state)
     assert outcome == Received(receipt)
-    confirmed, _ = run(state, [Confirm("L", "i", int("300"), receipt)])
+    confirmed, _ = run(Confirm("L", "i", int("300"), receipt), state=state)
     acknowledged = [
         each.seq for each in confirmed.ledgers[0].intents[0].reservations if each.is_acknowledged
     ]

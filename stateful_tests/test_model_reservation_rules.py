@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from model.reservation import step
 from model.reservation_vocabulary import (
     IDEMPOTENT,
     NON_IDEMPOTENT,
@@ -18,9 +17,7 @@ from model.reservation_vocabulary import (
     InitLedger,
     InitReceiver,
     Intent,
-    Ledger,
     OpenIntent,
-    Outcome,
     Perform,
     Permit,
     Receipt,
@@ -31,15 +28,9 @@ from model.reservation_vocabulary import (
     Safety,
     Send,
     State,
-    Worker,
 )
+from stateful_tests.reservation_examples import ABSENT, START, run
 
-ABSENT = State(
-    (Ledger("L"), Ledger("M")), Receiver(), (Worker("a", "L"), Worker("b", "L"), Worker("c", "M"))
-)
-START = replace(
-    ABSENT, ledgers=(Ledger("L", "L"), Ledger("M", "M")), receiver=Receiver(exists=True)
-)
 RECEIPT = Receipt("i", "p", 1)
 CONFIRM = Confirm("L", "i", 1, RECEIPT)
 
@@ -47,14 +38,6 @@ CONFIRM = Confirm("L", "i", 1, RECEIPT)
 def opening(cap: int = 2, safety: Safety = IDEMPOTENT, payload: str = "p") -> OpenIntent:
     """Return the opening of one intent in the first ledger."""
     return OpenIntent("L", "i", payload, safety, cap)
-
-
-def run(*actions: Action, state: State = START) -> tuple[State, Outcome]:
-    """Take the actions in order, and return the last state and outcome."""
-    outcome: Outcome = Answer.READY
-    for action in actions:
-        state, outcome = step(state, action)
-    return state, outcome
 
 
 def count(state: State) -> tuple[int, int, int]:
